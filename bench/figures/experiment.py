@@ -83,10 +83,12 @@ def ranked(holds, weaker):
 def crossed(lab, forms):
     """Return the runs of experiments.toml: for each form, one for each combination of its values.
 
-    A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds, and
-    "@threads" for `thread_counts`. Where a key names two columns, a value is a pair.
+    A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds,
+    "@threads" for `thread_counts` and "@ends" for its ends. Where a key names two columns, a value
+    is a pair.
     """
     known = {**lab.sizes, "seed": list(range(lab.seeds or 0)), "threads": lab.thread_counts()}
+    known["ends"] = sorted({1, lab.threads})
     runs = []
     for form in forms:
         values = [known[x[1:]] if str(x).startswith("@") else x for x in form.values()]

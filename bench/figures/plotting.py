@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bench.figures.result_rows import curve_of, groups_of
+from bench.figures.result_rows import curve_of, groups_of, values_of
 from refimpl._support.whole_files import replacing
 
 FORMATS = "svg", "png"
@@ -87,6 +87,15 @@ def curves_of(rows, x, y, *by, name=None, scale=1.0, marked=True):
 def level(x, y):
     """Return a line without marks at one height, or through x at these heights."""
     return Curve(list(x), list(y) if isinstance(y, list) else [y] * len(x), marked=False)
+
+
+def lines_of(rows, labels, *columns, axes=None, ticks=True, **form):
+    """Return the `Lines` of `curves_of`; `labels` are the title and those of the axes.
+
+    With `ticks`, every x has one, and nothing else.
+    """
+    marks = sorted(values_of(rows, columns[0])) if ticks else None
+    return Lines(*labels, curves_of(rows, *columns, **form), axes or {}, marks)
 
 
 def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):

@@ -32,7 +32,7 @@ def spread(values):
 def middle(values):
     """Return the median, least and largest of some numbers, at least one, as a `Spread`."""
     values = list(values)
-    return Spread(statistics.median(values), min(values), max(values))
+    return spread(values)._replace(mean=statistics.median(values))
 
 
 def bands(spreads, scale=1.0):

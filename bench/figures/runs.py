@@ -14,6 +14,7 @@ from refimpl.lab.apps.preparing import facts_of
 from refimpl.lab.apps.report import write_json
 
 RUNS = ".runs"  # folder of finished runs, in the folder of the figures
+KEPT = {"rows", "seconds", "noisy", "date", "code"}  # what a record of a run has
 
 
 class Finished(NamedTuple):
@@ -81,11 +82,9 @@ def _read(path):
     """Return a record that is there whole; None otherwise."""
     try:
         record = json.loads(path.read_text())
-        record["rows"], record["seconds"], record["noisy"], record["date"]
-        record["code"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         return None
-    return record
+    return record if isinstance(record, dict) and record.keys() >= KEPT else None
 
 
 def _known(figure, lab):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bench.figures.experiment import FAILS, HOLDS, verdict
-from bench.figures.plotting import Lines, curves_of
+from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, medians, pick, tabled
 from bench.figures.synthetic_data import drawn_subgraph
 from refimpl.partition import partition_plan
@@ -40,12 +40,11 @@ def _rate_in_rows(graph, sizes):
     """
     f, e, n = sizes["f"], graph.e, graph.n
     width = -(-f * WORD // LINE)
-    result = np.arange(n, 2 * n)
-    rows = np.insert(graph.indices.astype(np.int64), graph.indptr[1:], result)
-    distances = stack_distances(rows)
-    total, indices = e + (e + n) * f, e * INDEX // LINE
+    rows = np.insert(graph.indices.astype(np.int64), graph.indptr[1:], np.arange(n, 2 * n))
+    distances, total = stack_distances(rows), e + (e + n) * f
     rooms = [1024 * s // (LINE * width) for s in sizes["kibibytes"]]
-    return [(misses(distances, slice(None), room) * width + indices) / total for room in rooms]
+    missed = (misses(distances, slice(None), room) * width for room in rooms)
+    return [(lines + e * INDEX // LINE) / total for lines in missed]
 
 
 def accesses_in_parts(graph, f, s_cache):
@@ -141,18 +140,11 @@ def verdicts(_lab, rows):
     return [verdict("J-misses-5", outcome, most=most, at=AT, reached=reached, beside=beside)]
 
 
-def plot(lab, rows):
+def plot(_lab, rows):
     """Return a panel for each way."""
-    axes, sizes = {"xscale": "log", "ylim": (0, None)}, lab.sizes["kibibytes"]
+    form = {"name": GRAPH, "scale": 100, "axes": {"xscale": "log", "ylim": (0, None)}}
     to = "kibibytes", "miss_rate", "nodes", "degree"
     return [
-        Lines(
-            layout,
-            "cache, KiB",
-            "misses, %",
-            curves_of(pick(rows, layout=layout), *to, name=GRAPH, scale=100),
-            axes,
-            sizes,
-        )
+        lines_of(pick(rows, layout=layout), (layout, "cache, KiB", "misses, %"), *to, **form)
         for layout in (PARTS, ROWS)
     ]

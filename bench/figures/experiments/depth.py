@@ -22,9 +22,7 @@ PRINTED = {int(threads): ups for threads, ups in ABOUT["I-tab2"]["printed"].item
 
 def measure(lab, cell):
     """Return rows of times, or of scores."""
-    if cell["part"] == "time":
-        return times_of(lab, cell["threads"])
-    return scores_of(lab, cell["seed"])
+    return times_of(lab, cell["threads"]) if "threads" in cell else scores_of(lab, cell["seed"])
 
 
 def times_of(lab, threads):

@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.experiments.topologies import BEST, BY_DEGREE, METHODS, saved_on
-from bench.figures.plotting import Lines, bars_of, curves_of
+from bench.figures.plotting import bars_of, lines_of
 from bench.figures.result_rows import middle, pick, spread, values_of
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import buffer_of, sampled
@@ -96,11 +96,10 @@ def verdicts(_lab, rows):
 def plot(_lab, rows):
     """Return a panel of what is saved, and one of the stages' seconds."""
     saved = [row for row in pick(rows, what=SAVED) if row["method"] in (BY_DEGREE, BEST)]
-    curves = curves_of(saved, "layers", "saved", "method", scale=100)
+    form = {"axes": {"ylim": (0, None)}, "scale": 100}
     spreads = {stage: _seconds(rows, stage) for stage in (READING, BEFORE, EPOCH)}
-    axes, ticks = {"ylim": (0, None)}, values_of(saved, "layers")
     return [
-        Lines("", "layers", "I/O saved, %", curves, axes, ticks),
+        lines_of(saved, ("", "layers", "I/O saved, %"), "layers", "saved", "method", **form),
         bars_of("", "seconds", spreads, name="seconds"),
     ]
 

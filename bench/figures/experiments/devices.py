@@ -57,9 +57,8 @@ def measure(lab, cell):
 def made_data(sizes):
     """Return a data set whose roots make as many minibatches as the sizes say."""
     graph = made_graph(sizes["nodes"], sizes["degree"])
-    return data_on(
-        graph, drawn_roots(graph.n, sizes["batch"] * sizes["batches"]), sizes["features"]
-    )
+    roots = drawn_roots(graph.n, sizes["batch"] * sizes["batches"])
+    return data_on(graph, roots, sizes["features"])
 
 
 def two_epochs(gnn, sizes, data):
@@ -95,27 +94,17 @@ def _computing(lab):
 
 def fresh_settings(sizes, n):
     """Return the settings of FreshGNN in training that its counts have."""
-    return {
-        "p_grad": sizes["p_grad"],
-        "overflow": sizes["overflow"],
-        "buffer": buffer_of(sizes, n, sizes["features"]),
-        "hotness": "profile",
-        "performance": True,
-    }
+    own = {"p_grad": sizes["p_grad"], "overflow": sizes["overflow"], "performance": True}
+    return {**own, "buffer": buffer_of(sizes, n, sizes["features"]), "hotness": "profile"}
 
 
 class Load(NamedTuple):
-    """What ranks load in a step: means over steps, and over ranks where nothing else is said.
+    """What ranks load in a step: means over steps, and over ranks where nothing else is said."""
 
-    loaded, remote : rows that are not in a rank's cache, and of these other ranks' rows
-    busiest : bytes, of the rank and the direction with most
-    messages : of the rank with most
-    """
-
-    loaded: float
-    remote: float
-    busiest: float
-    messages: float
+    loaded: float  # rows that are not in a rank's cache
+    remote: float  # other ranks' rows among these
+    busiest: float  # bytes, of the rank and the direction with most
+    messages: float  # of the rank with most
 
 
 def load(ids, n, row_bytes):
@@ -161,12 +150,10 @@ def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):
     sent = gradient_exchange(parameters, ranks)
     exchange = parallel_step_seconds(0, sent.messages, BYTES * sent.numbers, **link)
     reading = parallel_step_seconds(0, messages, busiest, **link)
-    together = {
-        IN_TURN: compute + reading + exchange,
-        AHEAD: max(compute, reading) + exchange,
-    }
+    spent = {IN_TURN: compute + reading, AHEAD: max(compute, reading)}
     return {
-        way: float(parallel_speedup(ranks, compute, seconds)) for way, seconds in together.items()
+        way: float(parallel_speedup(ranks, compute, seconds + exchange))
+        for way, seconds in spent.items()
     }
 
 

@@ -49,10 +49,7 @@ def times(rows, method):
 
 
 def mean_time(rows, method):
-    """Return the `Spread` of the seconds to neighbour sampling's accuracy, over the seeds.
-
-    None if a seed does not reach it.
-    """
+    """Return the `Spread` of `times`, or None if a seed does not reach the accuracy."""
     found = times(rows, method)
     return None if None in found else spread(found)
 
@@ -61,16 +58,13 @@ def table(_lab, rows):
     """Return a line for each method: medians and ranges."""
     lines = []
     for method, name in NAMES.items():
-        line = [name, seconds_an_epoch(rows, method).text(".3f")]
-        line += ["" if method == "fresh" else speed_up(rows, method).text(".2f")]
-        best = [
-            max(row["val_f1"] for row in some)
-            for some in groups_of(pick(rows, method=method), "seed")
-        ]
+        faster = "" if method == "fresh" else f"{speed_up(rows, method):.2f}"
+        seeds = groups_of(pick(rows, method=method), "seed")
+        best = spread(max(row["val_f1"] for row in some) for some in seeds)
         reached = mean_time(rows, method)
-        lines.append([*line, spread(best).text(), reached.text(".1f") if reached else "not by all"])
-    titles = ["method", "seconds an epoch, in memory", "FreshGNN's speed-up"]
-    return [*titles, "best validation F1", "seconds to accuracy"], lines
+        words = f"{reached:.1f}" if reached else "not by all"
+        lines.append([name, f"{seconds_an_epoch(rows, method):.3f}", faster, best.text(), words])
+    return ABOUT["V-fig10"]["titles"], lines
 
 
 def verdicts(_lab, rows):

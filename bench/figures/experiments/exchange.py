@@ -7,7 +7,7 @@ from typing import Any
 from bench.figures.between_processes import PROCESSES, measured
 from bench.figures.experiment import ABOUT, UNTESTED, verdict
 from bench.figures.interleaved_timing import rows_of_rounds
-from bench.figures.plotting import Lines, curves_of
+from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
 from bench.figures.row_counts import minibatches, rows_between
 from bench.figures.synthetic_data import drawn_roots, made_graph
@@ -137,17 +137,14 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return a panel for each shape."""
-    return [
-        Lines(
-            "model: {links} of {devices} devices".format(**some[0]),
-            "loss by contention, gamma",
-            "GB/s of all devices",
-            curves_of(some, "gamma", RATE, "way"),
-            {"ylim": (0, None)},
-        )
-        for some in groups_of(rows, "links", "devices")
-        if some[0]["links"] != MACHINE
-    ]
+    labels = "loss by contention, gamma", "GB/s of all devices"
+    form = {"axes": {"ylim": (0, None)}, "ticks": False}
+    shown = []
+    for some in groups_of(rows, "links", "devices"):
+        if some[0]["links"] != MACHINE:
+            title = "model: {links} of {devices} devices".format(**some[0])
+            shown.append(lines_of(some, (title, *labels), "gamma", RATE, "way", **form))
+    return shown
 
 
 def _over(rows, way, other):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bench.figures.experiment import ranked, verdict
+from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import pick, spread, values_of
@@ -59,16 +59,11 @@ def quarters(rows, method, epoch, what="read_error"):
 
 def table(_lab, rows):
     """Return a line for each method and epoch."""
-    lines = []
-    for method in values_of(rows, "method"):
-        for epoch in values_of(rows, "epoch"):
-            read = quarters(rows, method, epoch)
-            shares = quarters(rows, method, epoch, "read_share")
-            made = quarters(rows, method, epoch, "made_error")
-            words = [f"{x:.3f}" for x in (*read, shares[1], *made)]
-            lines.append([NAMES[method], epoch, *words])
-    titles = ["method", "epoch", "read: first quarter", "last", "last, of its length"]
-    return [*titles, "computed: first quarter", "last"], lines
+    lines, columns = [], ("read_error", "read_share", "made_error")
+    for method, epoch in values_of(rows, "method", "epoch"):
+        read, (_, share), made = (quarters(rows, method, epoch, column) for column in columns)
+        lines.append([NAMES[method], epoch, *(f"{x:.3f}" for x in (*read, share, *made))])
+    return ABOUT["V-fig1"]["titles"], lines
 
 
 def verdicts(_lab, rows):
@@ -90,16 +85,16 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
-    per_epoch = max(values_of(rows, "iteration")) + 1
+    count = max(values_of(rows, "iteration")) + 1
     placed = [
-        row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"], "name": NAMES[row["method"]]}
+        row | {"x": (row["epoch"] - 1) * count + row["iteration"], "name": NAMES[row["method"]]}
         for row in rows
     ]
     titles = {"read": "Rows read of earlier iterations", "made": "Rows computed with them"}
-    ticks = [per_epoch * number for number in range(max(values_of(rows, "epoch")) + 1)]
-    label, shown = f"iteration ({per_epoch} an epoch)", []
+    ticks = [count * number for number in range(max(values_of(rows, "epoch")) + 1)]
+    labels, shown = (f"iteration ({count} an epoch)", "mean error, Euclidean"), []
     for what, title in titles.items():
         there = [row for row in placed if row.get(f"{what}_error") is not None]
         curves = curves_of(there, "x", f"{what}_error", "name", marked=False)
-        shown.append(Lines(title, label, "mean error, Euclidean", curves, ticks=ticks))
+        shown.append(Lines(title, *labels, curves, ticks=ticks))
     return shown

@@ -19,15 +19,6 @@ TRANSPOSES = "two transposes"
 CASE, OVER = ("threads", "nodes", "degree"), "over_spmm"
 
 
-def cells(lab):
-    """Return a run for each number of threads and each mean degree of the graph."""
-    return [
-        {"threads": threads, "nodes": nodes, "degree": degree}
-        for threads in dict.fromkeys((1, lab.threads))
-        for nodes, degree in lab.sizes["graphs"]
-    ]
-
-
 def measure(lab, cell):
     """Return a row for each contestant and round."""
     sizes, gnn, threads = lab.sizes, lab.gnn, cell["threads"]

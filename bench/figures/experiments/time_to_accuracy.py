@@ -3,7 +3,7 @@
 import statistics
 from itertools import accumulate
 
-from bench.figures.experiment import ranked, verdict
+from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.plotting import Lines, level
 from bench.figures.result_rows import groups_of, pick, spread
 from bench.figures.training import (
@@ -56,13 +56,12 @@ def table(_lab, rows):
     """Return a line for each contestant: means over the seeds, with their ranges."""
     lines = []
     for some in groups_of(rows, "name"):
-        name, ends = some[0]["name"], [one[-1]["seconds"] for one in groups_of(some, "seed")]
+        name = some[0]["name"]
         layers = "GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"
-        words = sooner(rows, name, BASELINES[layers])[1]
-        best = spread(best_scores(rows, name)).text(".4f")
-        lines.append([name, best, spread(ends).text(".2f"), words])
-    titles = ["method", "best validation F1", "seconds in all"]
-    return [*titles, "times as fast as the best baseline"], lines
+        ends = spread(one[-1]["seconds"] for one in groups_of(some, "seed"))
+        best, words = spread(best_scores(rows, name)), sooner(rows, name, BASELINES[layers])[1]
+        lines.append([name, f"{best:.4f}", f"{ends:.2f}", words])
+    return ABOUT["I-fig2"]["titles"], lines
 
 
 def verdicts(lab, rows):

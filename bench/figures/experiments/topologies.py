@@ -1,7 +1,7 @@
 """V Fig 17: the share of rows saved on graphs of other degrees and other diameters."""
 
 from bench.figures.experiment import ABOUT, graded, ranked, verdict
-from bench.figures.plotting import Lines, curves_of
+from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
 from bench.figures.training import buffer_of, epochs, sampled
@@ -88,14 +88,13 @@ def verdicts(_lab, rows):
 
 def plot(lab, rows):
     """Return a panel for each of what is varied and each width."""
-    shown, axes = [], {"xscale": "log", "ylim": (0, None)}
+    shown, form = [], {"axes": {"xscale": "log", "ylim": (0, None)}, "scale": 100}
     for features in sorted(values_of(rows, "features"), reverse=True):
         title = f"{features} features, embeddings of {lab.sizes['hidden']}"
         for varied, label in AXES.items():
             chosen = pick(rows, features=features, varied=varied)
-            curves = curves_of(chosen, "at", "saved", "method", scale=100)
-            ticks = sorted(values_of(chosen, "at"))
-            shown.append(Lines(title, label, "I/O saved, %", curves, axes, ticks))
+            labels = title, label, "I/O saved, %"
+            shown.append(lines_of(chosen, labels, "at", "saved", "method", **form))
     return shown
 
 
