@@ -41,11 +41,7 @@ QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a who
 
 def main(words):
     """Run ``python -m bench figure`` with these words; return its exit status."""
-
-    def asked():
-        return partial(run, vars(parser_of().parse_args(words)))
-
-    return answer(asked, PROG, "figure")
+    return answer(lambda: partial(run, vars(parser_of().parse_args(words))), PROG, "figure")
 
 
 def parser_of():

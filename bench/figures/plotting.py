@@ -1,11 +1,11 @@
 """What a figure draws, as data: curves and bars, drawn in one style by `draw`.
 
-Each series has a marker, a dash pattern or a hatch of its own beside its colour, and colours of
-different lightness, so that the pictures can be read in grey. Ranges over seeds or rounds are
-drawn as bands and error bars, what a paper prints as hollow marks.
+The style is that of ``figures.mplstyle``; bars have hatches beside their colours. Ranges over seeds
+or rounds are drawn as bands and error bars, what a paper prints as hollow marks.
 """
 
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,22 +14,9 @@ from bench.figures.result_rows import curve_of, groups_of, values_of
 from refimpl._support.whole_files import replacing
 
 FORMATS = "svg", "png"
-COLORS = "#0b3c5d", "#d1495b", "#5b8c5a", "#e0a458", "#7a5195", "#57a0c9", "#3d3d3d", "#a7a7a7"
-MARKERS = "osD^vXP*"
-STYLE: Any = {
-    "text.parse_math": False,  # a name may hold a "$"
-    "svg.hashsalt": "minibatch-gnn",
-    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.6,
-}
+STYLE = Path(__file__).with_name("figures.mplstyle")
 COLUMNS = 2
 SIZE = 4.8, 3.4  # inches, of a panel
-DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
 PRINTED: Any = {"color": "#3d3d3d", "marker": "o", "markerfacecolor": "white"}
 PRINTED_MARK: Any = {**PRINTED, "linestyle": "", "markersize": 5}
@@ -112,7 +99,7 @@ def draw(path, panels, note=""):
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # without pyplot: no display, no global state
 
-    with rc_context(STYLE):
+    with rc_context(fname=STYLE):
         columns = min(COLUMNS, len(panels))
         lines = math.ceil(len(panels) / columns)
         figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
@@ -138,19 +125,12 @@ def draw(path, panels, note=""):
 
 
 def _draw_lines(axes, panel):
-    ours = [name for name, curve in panel.curves.items() if not curve.printed]
     for name, curve in panel.curves.items():
-        form: Any
-        if curve.printed:
-            form = {**PRINTED, "linestyle": ":"}
-        else:
-            at = ours.index(name) % len(COLORS)
-            form = {"color": COLORS[at], "linestyle": DASHES[at], "marker": MARKERS[at]}
-        if not curve.marked:
-            form["marker"] = ""
-        axes.plot(curve.x, curve.y, label=name, markersize=4, linewidth=1.4, **form)
+        form = {**PRINTED, "linestyle": ":"} if curve.printed else {}
+        form |= {} if curve.marked else {"marker": ""}
+        (line,) = axes.plot(curve.x, curve.y, label=name, markersize=4, linewidth=1.4, **form)
         if curve.low is not None:
-            band = {"color": form["color"], "alpha": 0.15, "linewidth": 0}
+            band = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
@@ -177,7 +157,7 @@ def _draw_bars(axes, panel):
             error_kw={"elinewidth": 0.8, "capsize": 2},
             hatch=HATCHES[at % len(HATCHES)],
             label=name,
-            facecolor=COLORS[at % len(COLORS)],
+            facecolor=f"C{at}",
             edgecolor="white",
             linewidth=0.5,
         )

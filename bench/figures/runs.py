@@ -39,7 +39,9 @@ def finish(figure, lab, folder, *, again, show):
     cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:
         raise ValueError(f"{figure.id} has no runs")
-    known, code = _known(figure, lab), _code()
+    code, known = _code(), {"figure": figure.id, "sizes": lab.sizes, "machine": machine(lab)}
+    known["data"] = None if lab.data is None else facts_of(lab.dataset())
+    known["impl"] = lab.gnn.__name__
     store = folder / RUNS / figure.id
     store.mkdir(parents=True, exist_ok=True)
     for number, cell in enumerate(cells):
@@ -85,17 +87,6 @@ def _read(path):
     except (OSError, ValueError):
         return None
     return record if isinstance(record, dict) and record.keys() >= KEPT else None
-
-
-def _known(figure, lab):
-    """Return all that the runs of a figure depend on, but for their cells and their code."""
-    return {
-        "figure": figure.id,
-        "sizes": lab.sizes,
-        "data": None if lab.data is None else facts_of(lab.dataset()),
-        "impl": lab.gnn.__name__,
-        "machine": machine(lab),
-    }
 
 
 def _code():

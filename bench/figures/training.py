@@ -6,7 +6,7 @@ from time import perf_counter
 import numpy as np
 
 from bench.figures.plotting import Curve
-from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.result_rows import groups_of, middle, pick, ratios, spread_of, values_of
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.report import TRAINING
 from refimpl.lab.data.communities import communities
@@ -173,9 +173,15 @@ def trained_in_turns(lab, methods, seed, *, model="sage"):
     return rows
 
 
-def seconds_of(rows, method):
-    """Return the seconds of a method's epochs but the first."""
-    return [row["seconds"] for row in pick(rows, method=method) if row["epoch"] > 1]
+def seconds_an_epoch(rows, method):
+    """Return the median, least and most seconds of a method's epochs but the first."""
+    return middle(row["seconds"] for row in pick(rows, method=method) if row["epoch"] > 1)
+
+
+def speed_up(rows, method):
+    """Return how many times as fast as a method FreshGNN is, by its epochs but the first."""
+    warm = [row for row in rows if row["epoch"] > 1]
+    return ratios(pick(warm, method=method), pick(warm, method="fresh"), "seconds")
 
 
 def trained(lab, method, seed, *, model="sage", **own):

@@ -4,17 +4,8 @@ from itertools import accumulate
 
 from bench.figures.experiment import ABOUT, UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import (
-    bands,
-    groups_of,
-    middle,
-    pick,
-    ratios,
-    share_saved,
-    spread,
-    spread_of,
-)
-from bench.figures.training import seconds_of, trained_in_turns
+from bench.figures.result_rows import bands, groups_of, pick, share_saved, spread, spread_of
+from bench.figures.training import seconds_an_epoch, speed_up, trained_in_turns
 
 NAMES = ABOUT["V-fig10"]["names"]
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL
@@ -24,17 +15,6 @@ POINTS = 0.02  # so close to neighbour sampling's best score counts as the same 
 def measure(lab, cell):
     """Return a row for each method and epoch."""
     return trained_in_turns(lab, NAMES, cell["seed"])
-
-
-def speed_up(rows, method):
-    """Return how many times as fast as a method FreshGNN is: median and range over rounds."""
-    warm = [row for row in pick(rows, seed=0) if row["epoch"] > 1]
-    return ratios(pick(warm, method=method), pick(warm, method="fresh"), "seconds")
-
-
-def seconds_an_epoch(rows, method):
-    """Return the median seconds of a method's epochs but the first, with the first seed."""
-    return middle(seconds_of(pick(rows, seed=0), method))
 
 
 def times(rows, method):
@@ -56,22 +36,23 @@ def mean_time(rows, method):
 
 def table(_lab, rows):
     """Return a line for each method: medians and ranges."""
-    lines = []
+    lines, first = [], pick(rows, seed=0)
     for method, name in NAMES.items():
-        faster = "" if method == "fresh" else f"{speed_up(rows, method):.2f}"
+        faster = "" if method == "fresh" else f"{speed_up(first, method):.2f}"
         seeds = groups_of(pick(rows, method=method), "seed")
         best = spread(max(row["val_f1"] for row in some) for some in seeds)
         reached = mean_time(rows, method)
         words = f"{reached:.1f}" if reached else "not by all"
-        lines.append([name, f"{seconds_an_epoch(rows, method):.3f}", faster, best.text(), words])
+        lines.append([name, f"{seconds_an_epoch(first, method):.3f}", faster, best.text(), words])
     return ABOUT["V-fig10"]["titles"], lines
 
 
 def verdicts(_lab, rows):
     """Judge speed by the medians of rounds in memory, and who is first by means over seeds."""
-    ratio = speed_up(rows, "neighbor")
+    first = pick(rows, seed=0)
+    ratio = speed_up(first, "neighbor")
     gains = {
-        name: speed_up(rows, method).mean for method, name in NAMES.items() if method != "fresh"
+        name: speed_up(first, method).mean for method, name in NAMES.items() if method != "fresh"
     }
     others = ", ".join(f"{gain:.2f} times that of {name}" for name, gain in gains.items())
     saved = share_saved(pick(rows, method="fresh"))
@@ -95,8 +76,9 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return seconds an epoch, FreshGNN's speed-up, and validation scores against time."""
-    found = {name: seconds_an_epoch(rows, method) for method, name in NAMES.items()}
-    faster = {NAMES[name]: speed_up(rows, name) for name in NAMES if name != "fresh"}
+    first = pick(rows, seed=0)
+    found = {name: seconds_an_epoch(first, method) for method, name in NAMES.items()}
+    faster = {NAMES[name]: speed_up(first, name) for name in NAMES if name != "fresh"}
     curves = {}
     for method, name in NAMES.items():
         epochs = groups_of(pick(rows, method=method), "epoch")

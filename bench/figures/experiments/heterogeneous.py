@@ -2,8 +2,8 @@
 
 from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.plotting import bars_of
-from bench.figures.result_rows import middle, pick, points_beside, ratios, share_saved, spread
-from bench.figures.training import seconds_of, trained_in_turns
+from bench.figures.result_rows import pick, points_beside, share_saved, spread
+from bench.figures.training import seconds_an_epoch, speed_up, trained_in_turns
 
 NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
 PRINTED = 20.5
@@ -20,7 +20,7 @@ def table(_lab, rows):
     lines, saved = [], share_saved(pick(rows, method="fresh"))
     for method, name in NAMES.items():
         share = f"{saved:.1%}" if method == "fresh" else "-"
-        seconds = middle(seconds_of(rows, method))
+        seconds = seconds_an_epoch(rows, method)
         lines.append([name, seconds.text(".3f"), scores(rows, method).text(), share])
     return ["method", "seconds an epoch, median", "test F1-micro, mean", "I/O saved"], lines
 
@@ -32,8 +32,7 @@ def scores(rows, method):
 
 def verdicts(_lab, rows):
     """Judge speed by the median over rounds, accuracy by the mean over seeds."""
-    warm = [row for row in rows if row["epoch"] > 1]
-    ratio = ratios(pick(warm, method="neighbor"), pick(warm, method="fresh"), "seconds")
+    ratio = speed_up(rows, "neighbor")
     lost = points_beside(*(pick(rows, method=name, epoch=1) for name in ("fresh", "neighbor")))
     found = {"ratio": ratio, "saved": share_saved(pick(rows, method="fresh"))}
     close = ranked(lost.mean > -ALMOST, lost.mean > -2 * ALMOST)
@@ -45,7 +44,7 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return seconds an epoch, a mark where the paper's speed-up would be, and scores."""
-    times = {name: middle(seconds_of(rows, method)) for method, name in NAMES.items()}
+    times = {name: seconds_an_epoch(rows, method) for method, name in NAMES.items()}
     room = {"ylim": (0, 1.4 * max(one.high for one in times.values()))}
     title = f"Seconds of an epoch (mark: {PRINTED} times as fast)"
     marks = [None, times[NAMES["neighbor"]].mean / PRINTED]
