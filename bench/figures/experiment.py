@@ -84,8 +84,8 @@ def crossed(lab, forms):
     """Return the runs of experiments.toml: for each form, one for each combination of its values.
 
     A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds,
-    "@threads" for `thread_counts` and "@ends" for its ends. Where a key names two columns, a value
-    is a pair.
+    "@threads" for `thread_counts` and "@ends" for its ends. Where a key names several columns, a
+    value has a part for each.
     """
     known = {**lab.sizes, "seed": list(range(lab.seeds or 0)), "threads": lab.thread_counts()}
     known["ends"] = sorted({1, lab.threads})

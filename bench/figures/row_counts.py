@@ -70,19 +70,15 @@ class Policy:
             return loaded
         self.cache.begin_update(i)
         for layer in self.layers:
-            ids = mfg.nodes[layer][live.order[layer]]
-            self._update(layer, ids, live.computed[layer - 1], i)
+            ids, computed = mfg.nodes[layer][live.order[layer]], live.computed[layer - 1]
+            own = {"p": self.p, "control": "random", "key": key(SEED, CONTROL, i, layer)}
+            if self.plan is not None:
+                order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
+                ids, computed = ids[order], computed[order]
+                own["allow"] = self.plan.ok[layer - 1, ids]
+            rows = np.zeros(len(ids)), computed, np.zeros((len(ids), self.width), np.float32)
+            self.gnn.policy_update(self.cache, layer, ids, *rows, i, **own)
         return loaded
-
-    def _update(self, layer, ids, computed, i):
-        allow = None
-        if self.plan is not None:
-            order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
-            ids, computed = ids[order], computed[order]
-            allow = self.plan.ok[layer - 1, ids]
-        rows = np.zeros(len(ids)), computed, np.zeros((len(ids), self.width), np.float32)
-        own = {"p": self.p, "control": "random", "key": key(SEED, CONTROL, i, layer)}
-        self.gnn.policy_update(self.cache, layer, ids, *rows, i, **own, allow=allow)
 
 
 def policies(gnn, rules, graph, roots, d, h):

@@ -26,11 +26,28 @@ def measure(lab, cell):
 
 
 def _rate_in_parts(graph, sizes):
-    """Return the miss rate for each size of the cache."""
-    lines, counted = accesses_in_parts(graph, sizes["f"], 1024 * sizes["planned_for"])
-    distances = stack_distances(lines)
-    total = np.count_nonzero(counted)
-    return [misses(distances, counted, 1024 * s // LINE) / total for s in sizes["kibibytes"]]
+    """Return the miss rate for each size of the cache, of two parts one after the other.
+
+    For each entry the index is met, then its row in each column of the part; after the entries of
+    a row, the row of the result in each column. Accesses of the second part count.
+    """
+    n, e, f = graph.n, graph.e, sizes["f"]
+    plan = partition_plan(n, f, 1, 1024 * sizes["planned_for"], word=WORD, mode="paper")
+    column = -(-n * WORD // LINE)  # lines
+    features, result = 0, f * column
+    indices = 2 * f * column
+    traces = []
+    for part in range(min(2, len(plan.starts) - 1)):
+        columns = np.arange(plan.starts[part], plan.starts[part + 1])
+        index = indices + np.arange(e) * INDEX // LINE
+        row = features + columns * column + (graph.indices * WORD // LINE)[:, None]
+        of_entry = np.concatenate([index[:, None], row], axis=1).ravel()
+        of_row = (result + columns * column + (np.arange(n) * WORD // LINE)[:, None]).ravel()
+        after = np.repeat(graph.indptr[1:] * (1 + len(columns)), len(columns))
+        traces.append(np.insert(of_entry, after, of_row))
+    distances, counted = stack_distances(np.concatenate(traces)), slice(-len(traces[-1]), None)
+    rooms = [1024 * size // LINE for size in sizes["kibibytes"]]
+    return [misses(distances, counted, room) / len(traces[-1]) for room in rooms]
 
 
 def _rate_in_rows(graph, sizes):
@@ -45,30 +62,6 @@ def _rate_in_rows(graph, sizes):
     rooms = [1024 * s // (LINE * width) for s in sizes["kibibytes"]]
     missed = (misses(distances, slice(None), room) * width for room in rooms)
     return [(lines + e * INDEX // LINE) / total for lines in missed]
-
-
-def accesses_in_parts(graph, f, s_cache):
-    """Return the lines met in two parts of the columns, one after the other, and which count.
-
-    For each entry the index, then its row in each column of the part; after the entries of a
-    row, the row of the result in each column. Accesses of the second part count.
-    """
-    n, e = graph.n, graph.e
-    plan = partition_plan(n, f, 1, s_cache, word=WORD, mode="paper")
-    column = -(-n * WORD // LINE)  # lines
-    features, result = 0, f * column
-    indices = 2 * f * column
-    traces = []
-    for part in range(min(2, len(plan.starts) - 1)):
-        columns = np.arange(plan.starts[part], plan.starts[part + 1])
-        index = indices + np.arange(e) * INDEX // LINE
-        row = features + columns * column + (graph.indices * WORD // LINE)[:, None]
-        of_entry = np.concatenate([index[:, None], row], axis=1).ravel()
-        of_row = (result + columns * column + (np.arange(n) * WORD // LINE)[:, None]).ravel()
-        after = np.repeat(graph.indptr[1:] * (1 + len(columns)), len(columns))
-        traces.append(np.insert(of_entry, after, of_row))
-    lines = np.concatenate(traces)
-    return lines, np.arange(len(lines)) >= len(lines) - len(traces[-1])
 
 
 def stack_distances(lines):

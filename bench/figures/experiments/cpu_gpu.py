@@ -45,14 +45,13 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
-    ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
-    for like in values_of(rows, "like"):
-        middle, low, high = quartiles_of(rows, "whole", like=like)
-        names += [f"like {like}", "GPU"]
-        series += [middle, None]
-        ranges += [(low, high), None]
-        printed += [CPU[like], GPU[like]]
-    highest = max(*printed, *(high for _, high in filter(None, ranges)))
-    title, room = "hidden dimension 512, as printed on 40 cores and on a GPU", (0, 1.3 * highest)
+    ours, likes = f"{in_words(rows[0]['threads'])} here", values_of(rows, "like")
+    found = [quartiles_of(rows, "whole", like=like) for like in likes]
+    names = [name for like in likes for name in (f"like {like}", "GPU")]
+    series = [x for one in found for x in (one.mean, None)]
+    ranges = [x for one in found for x in ((one.low, one.high), None)]
+    printed = [x[like] for like in likes for x in (CPU, GPU)]
+    title = "hidden dimension 512, as printed on 40 cores and on a GPU"
+    room = {"ylim": (0, 1.3 * max(*printed, *(one.high for one in found)))}
     bars = {ours: series}, {ours: ranges}, {ours: printed}
-    return [Bars(title, "seconds an iteration", names, *bars, axes={"ylim": room})]
+    return [Bars(title, "seconds an iteration", names, *bars, axes=room)]

@@ -23,15 +23,9 @@ def measure(_lab, cell):
         data = load_dataset(cell["data"])
     row_of_entry = data.graph.to_scipy().tocoo().row
     loops = int(np.count_nonzero(data.graph.indices == row_of_entry))
-    return [
-        {
-            "name": data.name,
-            "nodes": data.graph.n,
-            "edges": (data.graph.e - loops) // 2 + loops,
-            "features": data.features.shape[1],
-            "classes": data.classes,
-        }
-    ]
+    counts = {"nodes": data.graph.n, "edges": (data.graph.e - loops) // 2 + loops}
+    widths = {"features": data.features.shape[1], "classes": data.classes}
+    return [{"name": data.name, **counts, **widths}]
 
 
 def table(_lab, rows):
@@ -55,9 +49,8 @@ def verdicts(_lab, rows):
 
 def plot(_lab, rows):
     """Return bars of nodes and of edges."""
-    found = _all(rows)
-    names = [f"{name}" for _, name, *_ in found]
-    shown = []
+    found, shown = _all(rows), []
+    names = [name for _, name, *_ in found]
     for label, at in (("nodes", 2), ("edges", 3)):
         series = {
             "in the papers": [row[at] if row[0] != HERE else None for row in found],

@@ -15,7 +15,6 @@ from refimpl.samplers.sampling import Sampler
 
 GRAPHS, LAYERS = "graph sampling", "layer sampling"
 DEEP = 3  # layers of I Table II
-
 # I Table II: {threads: speed-up with 1, 2, 3 layers}
 PRINTED = {int(threads): ups for threads, ups in ABOUT["I-tab2"]["printed"].items()}
 
@@ -45,12 +44,9 @@ def times_of(lab, threads):
             steps[name, layers] = getattr(method, "pool", 1)
     limits = dict.fromkeys(trainers, threads)
     found = steps_in_turns(trainers, sizes["rounds"], steps=steps, threads=limits)
-    kept = "name", "layers", "round"
-    return [
-        {key: row[key] for key in kept}
-        | {"iteration": row["whole"], "node": row["whole"] / nodes[row["name"]]}
-        for row in rows_of_rounds(found, "name", "layers")
-    ]
+    for (name, _), each in found.items():
+        each[:] = [{"iteration": x["whole"], "node": x["whole"] / nodes[name]} for x in each]
+    return rows_of_rounds(found, "name", "layers")
 
 
 def scores_of(lab, seed):
@@ -187,6 +183,6 @@ def plot(lab, rows):
     ]
     labels = "seconds of training, seed 0", "validation F1-micro"
     for some in groups_of(pick(scores, seed=0), "layers"):
-        title = f"{some[0]['layers']} layer{'s' * (some[0]['layers'] > 1)}"
+        title = _layers(some[0]["layers"])
         shown.append(Lines(title, *labels, race_curves(some), {"xscale": "log"}))
     return shown

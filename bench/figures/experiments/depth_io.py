@@ -42,7 +42,7 @@ def _spent(lab, graph):
     buffer = buffer_of(sizes, graph.n, sizes["features"])
     own = {"p_grad": sizes["p_grad"], "buffer": buffer, **METHODS[BEST]}
     config = sampled("fresh", sizes, **own)
-    found: list[dict] = []
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         data.save(Path(folder, "data"))
         for number in range(-1, sizes["rounds"]):  # the first warms up

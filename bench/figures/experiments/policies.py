@@ -35,13 +35,12 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each run."""
-    runs = groups_of(rows, "overflow", "d", "h")
     lines = [
         [
             *(some[0][key] for key in ("overflow", "d", "h")),
-            *(f"{100 * row['saved']:.1f}%" for row in some),
+            *(f"{row['saved']:.1%}" for row in some),
         ]
-        for some in runs
+        for some in groups_of(rows, "overflow", "d", "h")
     ]
     return ["full buffer", "d", "h", *values_of(rows, "policy")], lines
 

@@ -21,10 +21,8 @@ def measure(lab, cell):
     dataset = lab.once(cell["like"], lambda: data_like(cell["like"], sizes["shrink"]))
     config = training(sizes, cell["hidden"], pool=lab.threads)
     trainers = {count: lab.gnn.make_trainer(dataset, config) for count in counts}
-    found = steps_in_turns(
-        trainers, sizes["rounds"], steps=lab.threads, threads={count: count for count in counts}
-    )
-    return rows_of_rounds(found, "threads")
+    about = {"steps": lab.threads, "threads": {count: count for count in counts}}
+    return rows_of_rounds(steps_in_turns(trainers, sizes["rounds"], **about), "threads")
 
 
 def training(sizes, hidden, *, pool, layers=2):
@@ -79,9 +77,8 @@ def _curves(rows, part, hidden):
     ticks = sorted({1, 2, 5, 10, 20, CORES, *counts})
     axes = {"xscale": "log", "yscale": "log", "ylim": (0.5, 1.3 * ticks[-1])}
     axes |= {"yticks": ticks, "yticklabels": ticks}
-    return Lines(
-        f"{SHOWN[part]}, hidden dimension {hidden}", "threads", "speed-up", curves, axes, ticks
-    )
+    title = f"{SHOWN[part]}, hidden dimension {hidden}"
+    return Lines(title, "threads", "speed-up", curves, axes, ticks)
 
 
 def _breakdown(rows, hidden):

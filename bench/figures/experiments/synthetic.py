@@ -27,8 +27,6 @@ COUNTED = 4  # subgraphs, for the means of their sizes
 STEADY, NEAR = 1.1, 1.25  # the largest over the smallest of times that are called the same
 CLOSE, FAIR = 0.15, 0.3  # how far times may be from a line
 RISE = 1.25  # times from the least degree to the largest, to be called growth
-
-
 CURVES = ABOUT["J-fig5"]["names"]
 
 

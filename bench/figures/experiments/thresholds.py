@@ -1,6 +1,6 @@
 """V Fig 13: rows saved and test accuracy over FreshGNN's two thresholds, p_grad and t_stale."""
 
-from bench.figures.experiment import ABOUT, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import Lines, bars_of, curves_of, level
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
 from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
@@ -16,21 +16,18 @@ LARGE_LOSS = 0.5  # points
 
 def cells(lab):
     """Return runs of neighbour sampling, of the grid, and with a buffer for a share of features."""
-    sizes, plain = lab.sizes, {"p_grad": 0.0, "age": 0.0}
-    found = [{"kind": "neighbor", **plain}, {"kind": "features", **plain}]
-    found += [{"kind": rule, "p_grad": P_GRAD, "age": AGE} for rule in ("wrap", "drop")]
+    sizes, steps = lab.sizes, steps_of(few_labels(lab), lab.sizes)
     unknown = set(sizes["controls"]) - CONTROLS.keys()
     if unknown:
         raise UserError(f"--size controls must be of {', '.join(CONTROLS)}, got {min(unknown)!r}")
-    found += [{"kind": name, "p_grad": P_GRAD, "age": AGE} for name in sizes["controls"]]
-    found += [{"kind": "grid", "p_grad": p, "age": a} for p in sizes["shares"] for a in ages(lab)]
-    return [cell | {"seed": seed} for cell in found for seed in range(lab.seeds)]
-
-
-def ages(lab):
-    """Return the ages of the grid as shares of an epoch, whole iterations each."""
-    steps = steps_of(few_labels(lab), lab.sizes)
-    return [max(round(steps * age), 1) / steps for age in lab.sizes["ages"]]
+    ages = [max(round(steps * age), 1) / steps for age in sizes["ages"]]  # whole iterations each
+    limited = ["wrap", "drop", *sizes["controls"]]
+    forms = [
+        {"kind": ["neighbor", "features"], "p_grad": 0.0, "age": 0.0},
+        {"kind": limited, "p_grad": P_GRAD, "age": AGE},
+        {"kind": "grid", "p_grad": "@shares", "age": ages},
+    ]
+    return crossed(lab, [{**form, "seed": "@seed"} for form in forms])
 
 
 def measure(lab, cell):

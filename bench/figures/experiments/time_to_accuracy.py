@@ -6,15 +6,7 @@ from itertools import accumulate
 from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.plotting import Lines, level
 from bench.figures.result_rows import groups_of, pick, spread
-from bench.figures.training import (
-    SLACK,
-    best_score,
-    lengths,
-    on_share,
-    race,
-    race_curves,
-    sooner,
-)
+from bench.figures.training import SLACK, best_score, lengths, on_share, race, race_curves, sooner
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import FastGcn, FullBatch, LayerSampling, MethodSettings

@@ -1,6 +1,6 @@
 """V Fig 17: the share of rows saved on graphs of other degrees and other diameters."""
 
-from bench.figures.experiment import ABOUT, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
@@ -19,11 +19,7 @@ def cells(lab):
     cases = [("mean degree", degree, n - 1, degree) for degree in sizes["degrees"]]
     bands = [min(band, n - 1) for band in sizes["bands"]]
     cases += [("band", band, band, sizes["degree"]) for band in bands]
-    return [
-        {"features": features, "varied": varied, "at": at, "band": band, "degree": degree}
-        for features in sizes["features"]
-        for varied, at, band, degree in cases
-    ]
+    return crossed(lab, [{"features": "@features", "varied,at,band,degree": cases}])
 
 
 def measure(lab, cell):
