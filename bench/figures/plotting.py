@@ -82,7 +82,8 @@ def lines_of(rows, labels, *columns, axes=None, ticks=True, **form):
     With `ticks`, every x has one, and nothing else.
     """
     marks = sorted(values_of(rows, columns[0])) if ticks else None
-    return Lines(*labels, curves_of(rows, *columns, **form), axes or {}, marks)
+    title, x, y = labels
+    return Lines(title, x, y, curves_of(rows, *columns, **form), axes or {}, marks)
 
 
 def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):

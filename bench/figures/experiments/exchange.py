@@ -38,9 +38,7 @@ def measure(lab, cell):
     if cell["links"] == MACHINE:
         found = measured(lab, "fetches")
         rate = found["bytes"] / 1e9
-        rates = {
-            way: [rate / seconds for seconds in each] for way, each in found["seconds"].items()
-        }
+        rates = {way: [rate / s for s in each] for way, each in found["seconds"].items()}
         return rows_of_rounds(rates, "way", key=RATE)
     sizes, devices = lab.sizes, cell["devices"]
     graph, steps = made_graph(sizes["nodes"], sizes["degree"]), sizes["steps"]

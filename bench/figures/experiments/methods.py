@@ -20,9 +20,8 @@ def measure(lab, cell):
         while not trainer.done:
             trainer.epoch()
         result = trainer.result()
-    return [
-        {key: getattr(result, key) for key in ("test_f1", "val_f1", "best_epoch", "iterations")}
-    ]
+    kept = "test_f1", "val_f1", "best_epoch", "iterations"
+    return [{key: getattr(result, key) for key in kept}]
 
 
 def losses(rows, model, method):

@@ -35,12 +35,10 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each run."""
+    keys = "overflow", "d", "h"
     lines = [
-        [
-            *(some[0][key] for key in ("overflow", "d", "h")),
-            *(f"{row['saved']:.1%}" for row in some),
-        ]
-        for some in groups_of(rows, "overflow", "d", "h")
+        [*(some[0][key] for key in keys), *(f"{row['saved']:.1%}" for row in some)]
+        for some in groups_of(rows, *keys)
     ]
     return ["full buffer", "d", "h", *values_of(rows, "policy")], lines
 

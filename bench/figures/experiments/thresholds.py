@@ -22,7 +22,7 @@ def cells(lab):
         raise UserError(f"--size controls must be of {', '.join(CONTROLS)}, got {min(unknown)!r}")
     ages = [max(round(steps * age), 1) / steps for age in sizes["ages"]]  # whole iterations each
     limited = ["wrap", "drop", *sizes["controls"]]
-    forms = [
+    forms: list[dict] = [
         {"kind": ["neighbor", "features"], "p_grad": 0.0, "age": 0.0},
         {"kind": limited, "p_grad": P_GRAD, "age": AGE},
         {"kind": "grid", "p_grad": "@shares", "age": ages},

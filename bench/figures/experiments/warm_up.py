@@ -26,9 +26,8 @@ def measure(lab, cell):
 def gains(rows, start):
     """Return the points of each seed beside neighbour sampling, by seed."""
     target = {row["seed"]: row["test_f1"] for row in pick(rows, start=-1)}
-    return {
-        row["seed"]: 100 * (row["test_f1"] - target[row["seed"]]) for row in pick(rows, start=start)
-    }
+    own = pick(rows, start=start)
+    return {row["seed"]: 100 * (row["test_f1"] - target[row["seed"]]) for row in own}
 
 
 def table(_lab, rows):
