@@ -184,7 +184,7 @@ def _make(figure, lab, folder, arguments):
     print(table([[str(word) for word in line] for line in (titles, *lines)]))
     for verdict in verdicts:
         print("\n{where}: {says}\n  here: {ours}".format(**verdict))
-        if rule := figure.claims[verdict["claim"]].get("rule"):
+        if rule := figure.claims[verdict["claim"]].get("rule", figure.rule):
             print(f"  it holds where {rule}")
         print(": ".join(filter(None, (f"  {verdict['outcome']}", verdict["because"]))))
     if lab.quick:

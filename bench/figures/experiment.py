@@ -114,6 +114,7 @@ class Experiment:
     plot: Callable[..., list]
     claims: dict[str, dict[str, Any]]  # by name: "where", paper and section, "says" and more
     about: str = ""
+    rule: str = ""  # when a claim holds, where it is the same for all
     data: str | None = None  # where the user gives none; None if it makes its own graphs
     takes_data: bool = False  # whether one that makes its own graphs takes the user's data as well
     seeds: int | None = None  # where the user does not say; None if nothing depends on them
