@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from bench.figures import catalogue, plotting
+from bench.figures import experiment, plotting
 from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
 from refimpl._support.reprs import one_line
@@ -104,7 +104,7 @@ def run(arguments):
     words = arguments["figures"]
     if words == ["list"]:
         return _list()
-    chosen = catalogue.find(words)
+    chosen = experiment.find(words)
     for name, most in (("seeds", 1000), ("threads", MOST_THREADS)):
         if arguments[name] is not None and not 1 <= arguments[name] <= most:
             raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
@@ -142,7 +142,7 @@ def _refuse(chosen, arguments):
 
 
 def _list():
-    figures = catalogue.known()
+    figures = experiment.known()
     rows = [(id, ", ".join(figure.also), figure.title) for id, figure in figures.items()]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     for id, also, title in rows:
@@ -167,13 +167,8 @@ def _make(figure, lab, folder, arguments):
     """Do the runs of a figure, write its files, and print its table and verdicts."""
     print(f"{figure.id}: {figure.title}\n\n{figure.about}", flush=True)
     with Stages() as stages:
-        done = finish(
-            figure,
-            lab,
-            folder,
-            again=arguments["again"],
-            show=lambda share: stages.show(figure.id, share),
-        )
+        show = partial(stages.show, figure.id)
+        done = finish(figure, lab, folder, again=arguments["again"], show=show)
     titles, lines = figure.table(lab, done.rows)
     verdicts, panels = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
@@ -202,6 +197,7 @@ def _make(figure, lab, folder, arguments):
 
 
 def _record(figure, lab, done, titles, lines, verdicts):
+    settings = {"data": lab.data, "seeds": lab.seeds, "sizes": lab.sizes}
     return {
         "id": figure.id,
         "also": list(figure.also),
@@ -211,12 +207,7 @@ def _record(figure, lab, done, titles, lines, verdicts):
         "timed": figure.timed,
         "noisy": done.noisy,
         "machine": machine(lab),
-        "settings": {
-            "impl": lab.gnn.__name__,
-            "data": lab.data,
-            "seeds": lab.seeds,
-            "sizes": lab.sizes,
-        },
+        "settings": {"impl": lab.gnn.__name__, **settings},
         "titles": list(titles),
         "table": [[str(word) for word in line] for line in lines],
         "verdicts": verdicts,

@@ -15,16 +15,19 @@ Rows carry the values of their cell, so that a CSV file of them is complete. Wha
 time is measured in turns in one run.
 """
 
+import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.distributed.launch import available_cores
+from refimpl.lab.training.config import suggestion
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -168,3 +171,35 @@ class Lab:
     def has_cores(self, count):
         """Say whether so many threads may be used, each with a core of its own."""
         return min(self.threads, available_cores()) >= count
+
+
+def known():
+    """Return all experiments, a dict of `Experiment` by id, in the papers' order."""
+    return {id: load(id) for id in ABOUT}
+
+
+@cache
+def load(id):
+    """Return the `Experiment` with an id of `ABOUT`, always the same one."""
+    about = ABOUT[id]
+    module = importlib.import_module(f"bench.figures.experiments.{about['module']}")
+    parts = {part: getattr(module, part) for part in ("measure", "table", "verdicts", "plot")}
+    forms = about.get("cells")
+    parts["cells"] = module.cells if forms is None else lambda lab: crossed(lab, forms)
+    described = (about.keys() & Experiment.__dataclass_fields__.keys()) - {"cells"}
+    return Experiment(id=id, **{key: about[key] for key in described}, **parts)
+
+
+def find(words):
+    """Return the experiments that a user names, or refuse; ``["all"]`` are all of them."""
+    figures = known()
+    if words == ["all"]:
+        return list(figures.values())
+    names = {
+        name.lower(): figure for figure in figures.values() for name in (figure.id, *figure.also)
+    }
+    for word in words:
+        if word.lower() not in names:
+            close = suggestion(word.lower(), names)
+            raise UserError(f"there is no figure {word!r}{close}; python -m bench figure list")
+    return list({figure.id: figure for figure in (names[word.lower()] for word in words)}.values())

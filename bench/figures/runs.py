@@ -5,7 +5,7 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 from refimpl._support.processor import processor
 from refimpl.lab.apps import info
@@ -17,20 +17,8 @@ RUNS = ".runs"  # folder of finished runs, in the folder of the figures
 KEPT = {"rows", "seconds", "noisy", "date", "code"}  # what a record of a run has
 
 
-class Finished(NamedTuple):
-    """All runs of a figure: their rows, and how they were done."""
-
-    rows: list[dict[str, Any]]
-    seconds: float  # of all runs, those that were there already included
-    kept: int  # how many of the runs were there already
-    runs: int
-    noisy: bool  # whether other programs ran during one of them
-    date: str  # of the last of them
-    older: int  # how many of the kept runs are of other code than there is now
-
-
 def finish(figure, lab, folder, *, again, show):
-    """Do the runs of a figure that are not done yet.
+    """Do the runs of a figure that are not done yet; return all rows, and how they were measured.
 
     A run is known by the figure, its sizes, its cell, what the data set is, the implementation and
     what it runs on: see `machine`. Finished runs are kept in the folder `RUNS` of `folder`; `again`
@@ -56,14 +44,14 @@ def finish(figure, lab, folder, *, again, show):
             write_json(path, record)
         records.append(record)
     show(1.0)
-    return Finished(
+    return SimpleNamespace(
         rows=[row for record in records for row in record["rows"]],
         seconds=sum(record["seconds"] for record in records),
-        kept=kept,
+        kept=kept,  # how many of the runs were there already
         runs=len(records),
         noisy=figure.timed and any(record["noisy"] for record in records),
         date=max(record["date"] for record in records),
-        older=older,
+        older=older,  # how many of the kept runs are of other code than there is now
     )
 
 

@@ -104,11 +104,6 @@ def method_options(name, dataset, sizes):
     }[name]
 
 
-def sized(sizes, *names):
-    """Return the settings of these names among the sizes of a figure; always that of layers."""
-    return {name: sizes[name] for name in names} | {"layers": len(sizes["fanouts"])}
-
-
 def outcome(gnn, dataset, config):
     """Train; return (test F1-micro, rows loaded over rows that neighbour sampling loads).
 
@@ -187,8 +182,9 @@ def speed_up(rows, method):
 def trained(lab, method, seed, *, model="sage", **own):
     """Return what trains a model on few labels with the sizes of a figure; `own` go first."""
     dataset, sizes = few_labels(lab), lab.sizes
-    options = sized(sizes, "hidden", "lr", "epochs") | method_options(method, dataset, sizes)
-    return dataset, settings(method, model=model, rng=seed, **{**options, **own})
+    options = {name: sizes[name] for name in ("hidden", "lr", "epochs")}
+    options |= {"layers": len(sizes["fanouts"]), **method_options(method, dataset, sizes), **own}
+    return dataset, settings(method, model=model, rng=seed, **options)
 
 
 def race(gnn, dataset, configs):

@@ -51,18 +51,25 @@ def reading(path, kind, wrong="cannot be read as"):
 def naming(path):
     """Put the name of a file before the text of a ValueError or TypeError inside.
 
-    An OverflowError, of a number in the file that is too large, becomes a ValueError.
+    A text that begins with the name keeps the one it has. An OverflowError, of a number in the
+    file that is too large, becomes a ValueError.
     """
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{path}: {error}") from error
+        named = str(error).startswith(str(path))
+        raise kind(str(error) if named else f"{path}: {error}") from error
 
 
 def real_name(path):
     """Return the name of a file or folder where links to it are followed, "" for a root."""
     return Path(os.path.realpath(path)).name
+
+
+def has_ending(path, *endings):
+    """Say whether a path has one of these endings, in either case, and is no folder."""
+    return str(path).lower().endswith(endings) and not Path(path).is_dir()
 
 
 def size_of(file):

@@ -157,6 +157,11 @@ def test_integer_features_are_scaled_as_they_stand(tmp_path, sources):
     converted(folder, tmp_path / "graph")
 
 
+@pytest.mark.parametrize("ending", [".csv", ".npz", ".MTX", ".edgelist"])
+def test_a_folder_with_the_name_of_a_file_is_a_folder(tmp_path, ending):
+    converted("karate", tmp_path / f"club{ending}")
+
+
 def test_a_folder_again(tmp_path):
     convert("communities", tmp_path / "one")
     converted(tmp_path / "one", tmp_path / "two", setting="transductive")
@@ -211,8 +216,9 @@ def test_bad_tables_are_refused(tmp_path, tables, file, old, new, said):
     path = tmp_path / file
     path.write_text(path.read_text().replace(old, new, 1))
     for read in (load_dataset, lambda source, **o: convert(source, tmp_path / "graph", **o)):
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(ValueError, match=said) as error:
             read(edges, **options)
+        assert str(error.value).count(str(path)) <= 1
 
 
 # ---- options -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
-from bench.figures import catalogue, plotting, training
+from bench.figures import experiment, plotting, training
 from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     epoch_time,
@@ -44,11 +44,11 @@ def test_a_tiny_run_gives_rows_a_table_verdicts_and_a_picture(module, tmp_path):
         assert figure.claims[verdict.claim]["where"].startswith("V ")
         assert verdict.because or verdict.outcome != UNTESTED
     plotting.draw(tmp_path / "a.svg", figure.plot(lab, rows))
-    assert catalogue.find([figure.id, *figure.also]) == [figure]
+    assert experiment.find([figure.id, *figure.also]) == [figure]
 
 
 def test_the_papers_order_is_kept():
-    order = [id for id in catalogue.ABOUT if id.startswith("V-")]
+    order = [id for id in experiment.ABOUT if id.startswith("V-")]
     wanted = ["fig1", "fig3", "fig10", "tab2", "fig13", "fig14", "tab3", "fig19"]
     assert [id[2:] for id in order if id[2:] in wanted] == wanted
 
@@ -181,9 +181,7 @@ def test_an_epoch_has_as_many_iterations_for_all_methods():
     assert dataset.setting == "transductive" and dataset.graph.n == 300
     assert np.bincount(dataset.labels[dataset.train]).tolist() == [5] * 10
     for name in methods.NAMES:
-        options = training.sized(lab.sizes, "hidden", "lr", "epochs")
-        options |= training.method_options(name, dataset, lab.sizes)
-        with fastimpl.make_trainer(dataset, training.settings(name, **options)) as trainer:
+        with fastimpl.make_trainer(*training.trained(lab, name, 0)) as trainer:
             trainer.epoch()
         # clusters do not all have one size, nor does a batch of them
         least, most = (1, 1) if name == "full" else (4, 6) if name == "cluster" else (5, 5)

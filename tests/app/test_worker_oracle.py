@@ -5,6 +5,9 @@ import pytest
 from tiny_data import tiny_dataset
 from worker_cases import config_of, tree_sum
 
+import fastimpl
+import refimpl
+
 pytestmark = pytest.mark.runs
 
 METHODS = ("graph", "neighbor", "layer", "cluster", "fastgcn", "ladies")
@@ -76,12 +79,12 @@ def check(gnn, data, config, alone, steps):
         return trainer, workers
 
 
-@pytest.mark.parametrize("workers", [2, 3, 5, 8])
+@pytest.mark.parametrize("workers", [3, 8])
 @pytest.mark.parametrize("method", METHODS)
 def test_a_step_is_the_mean_of_the_minibatches_of_one_worker(gnn, data, method, workers):
     options = {"dropout": 0.3, "bias": True}
     config, alone = (config_of(method, w, **options) for w in (workers, 1))
-    check(gnn, data, config, alone, 3)
+    check(gnn, data, config, alone, 2)
 
 
 @pytest.mark.parametrize("model", ["gat", "mixhop", "gcn"])
@@ -118,24 +121,24 @@ def test_the_loss_of_an_epoch_is_the_mean_of_its_steps(gnn, data):
     assert record.loss == pytest.approx(np.mean(losses), rel=1e-15)
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3, 4, 7])
 @pytest.mark.parametrize("method", ["graph", "neighbor", "cluster"])
-def test_an_epoch_ends_with_the_step_that_completes_its_nodes(gnn, data, method, workers):
-    """How many nodes each minibatch has does not hang on the weights: one worker tells."""
+def test_an_epoch_ends_with_the_step_that_completes_its_nodes(data, method):
+    """How many nodes each minibatch has does not depend on the weights: one worker tells."""
     n = data.train_graph.n if config_of(method).method.epoch_covers_graph else len(data.roots)
-    with gnn.make_trainer(data, config_of(method, 1)) as trainer:
-        sizes = iter([trainer.step().nodes for _ in range(120)])
-    ends, steps = [], 0
-    for _ in range(3):
-        seen = 0
-        while seen < n:
-            seen += sum(next(sizes) for _ in range(workers))
-            steps += 1
-        ends.append(steps)
-    with gnn.make_trainer(data, config_of(method, workers)) as trainer:
-        for _ in range(3):
-            trainer.epoch()
-    assert [record.iterations for record in trainer.state.history] == ends
+    with refimpl.make_trainer(data, config_of(method, 1)) as trainer:
+        sizes = [trainer.step().nodes for _ in range(60)]
+    for workers in (1, 2, 3, 7):
+        minibatches, ends, steps = iter(sizes), [], 0
+        for _ in range(2):
+            seen = 0
+            while seen < n:
+                seen += sum(next(minibatches) for _ in range(workers))
+                steps += 1
+            ends.append(steps)
+        with fastimpl.make_trainer(data, config_of(method, workers)) as trainer:
+            for _ in range(2):
+                trainer.epoch()
+        assert [record.iterations for record in trainer.state.history] == ends
 
 
 def test_the_default_age_of_an_embedding(gnn, data):

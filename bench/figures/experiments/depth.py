@@ -117,13 +117,9 @@ def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
-    found = {
-        "deep": deep,
-        "each": ", ".join(f"{ratio:.2f}" for ratio in ratios),
-        "cores": in_words(at),
-        "most": epoch_ratio(rows, max(counts), deep).mean,
-        "threads": in_words(max(counts)),
-    }
+    found = {"deep": deep, "each": ", ".join(f"{ratio:.2f}" for ratio in ratios)}
+    found |= {"cores": in_words(at), "threads": in_words(max(counts))}
+    found["most"] = epoch_ratio(rows, max(counts), deep).mean
     claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
     return [
         verdict(claim, graded(ratios[-1], least, max(1, ratios[0])), **found)

@@ -48,10 +48,8 @@ def measure(lab, cell):
         NEIGHBOR: [inputs[first : first + ranks] for first in firsts],
         FRESH: loaded_by_fresh(lab.gnn, sizes, data.graph, data.roots, graphs, ranks),
     }
-    row_bytes = BYTES * sizes["features"]
-    return [
-        {"method": name, **load(ids[name], data.graph.n, row_bytes)._asdict()} for name in METHODS
-    ]
+    about = data.graph.n, BYTES * sizes["features"]
+    return [{"method": name, **load(ids[name], *about)._asdict()} for name in METHODS]
 
 
 def made_data(sizes):

@@ -51,10 +51,8 @@ def verdicts(_lab, rows):
     """Judge speed by the medians of rounds in memory, and who is first by means over seeds."""
     first = pick(rows, seed=0)
     ratio = speed_up(first, "neighbor")
-    gains = {
-        name: speed_up(first, method).mean for method, name in NAMES.items() if method != "fresh"
-    }
-    others = ", ".join(f"{gain:.2f} times that of {name}" for name, gain in gains.items())
+    gains = {name: speed_up(first, name).mean for name in NAMES if name != "fresh"}
+    others = ", ".join(f"{gain:.2f} times that of {NAMES[name]}" for name, gain in gains.items())
     saved = share_saved(pick(rows, method="fresh"))
     reached = {name: mean_time(rows, name) for name in NAMES}
     fresh, neighbor = reached["fresh"], reached["neighbor"]

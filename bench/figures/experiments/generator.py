@@ -115,19 +115,16 @@ def table(_lab, rows):
 
 def verdicts(lab, rows):
     """Judge pruning by the smallest ratio over CSR2, sampling by the most threads."""
-    batches = groups_of(pick(rows, what=PRUNING), "batch")
+    batches, epochs = groups_of(pick(rows, what=PRUNING), "batch"), pick(rows, what=SAMPLING)
 
-    def least_over_csr2(layout):
-        over = (
-            median_of(some, "seconds", contestant=COLUMNS[layout])
-            / median_of(some, "seconds", contestant=COLUMNS["csr2"])
-            for some in batches
-        )
-        return min(over)
+    def median(some, layout):
+        return median_of(some, "seconds", contestant=COLUMNS[layout])
 
-    found = {layout: least_over_csr2(layout) for layout in ("csr", "coo", "csr_batched")}
+    found = {
+        layout: min(median(some, layout) / median(some, "csr2") for some in batches)
+        for layout in ("csr", "coo", "csr_batched")
+    }
     least = min(found["csr"], found["coo"])
-    epochs = pick(rows, what=SAMPLING)
     training = median_of(epochs, "seconds", contestant=TRAINING)
     most, one = (
         median_of(epochs, "seconds", contestant="sampling", threads=n) / training

@@ -38,14 +38,10 @@ def measure(lab, cell):
 
 def errors(what, found, exact):
     """Return the mean error of some rows, and its share of their length; None without rows."""
-    far, long = distances(found, exact)
-    if not far.size:
-        return {f"{what}_error": None, f"{what}_share": None, f"{what}_rows": 0}
-    return {
-        f"{what}_error": float(np.mean(far)),
-        f"{what}_share": float(far.sum() / max(long.sum(), 1e-30)),
-        f"{what}_rows": len(far),
-    }
+    (far, long), error, share = distances(found, exact), None, None
+    if far.size:
+        error, share = float(np.mean(far)), float(far.sum() / max(long.sum(), 1e-30))
+    return {f"{what}_error": error, f"{what}_share": share, f"{what}_rows": len(far)}
 
 
 def quarters(rows, method, epoch, what="read_error"):

@@ -23,7 +23,8 @@ def measure(lab, cell):
     sizes, gnn = lab.sizes, lab.gnn
     graph = graph_like(cell["like"], sizes["shrink"])
     here = {"nodes": graph.n, "linked": int(np.count_nonzero(graph.degrees()))}
-    fanouts, count = fanouts_of(sizes["depth"]), min(sizes["roots"], graph.n)
+    count = min(sizes["roots"], graph.n)
+    fanouts = [FIRST, *[OTHERS] * (sizes["depth"] - 1)]  # the roots' first
     expected = unique_nodes(graph.n, count, fanouts)
     rows = []
     for batch in range(sizes["batches"]):
@@ -40,11 +41,6 @@ def measure(lab, cell):
         for batch, sub in enumerate(drawn)
         for hop in range(sizes["depth"] + 1)
     ]
-
-
-def fanouts_of(depth):
-    """Return the paper's fan-outs of so many layers, the roots' first."""
-    return [FIRST, *[OTHERS] * (depth - 1)]
 
 
 def table(_lab, rows):

@@ -36,6 +36,11 @@ def measure(lab, cell):
             found = {name: lanes_of(gnn, graph, name, sizes) for name in DASHBOARDS}
         return [{"sampler": name, **row} for name, rows in found.items() for row in rows]
     together = max(sizes["together"], lab.threads)  # one for each thread at least
+    samplers = {
+        FRONTIER: Sampler("pin_tile", m=sizes["m"], n=sizes["n"], deg_cap=30),
+        "random walk": Sampler("random_walk", r=sizes["n"] // 4, h=3),
+        "edge": Sampler("edge", b=sizes["n"] // 2),
+    }
     pools = ThreadpoolController()  # found once: finding them takes as long as a sample
 
     def draw(sampler, limit, number):
@@ -44,7 +49,7 @@ def measure(lab, cell):
 
     tasks = {
         (name, limit): partial(draw, sampler, limit)
-        for name, sampler in samplers(sizes).items()
+        for name, sampler in samplers.items()
         for limit in lab.thread_counts(also=(CORES,))
     }
     found = seconds_in_turns(tasks, sizes["rounds"])
@@ -53,16 +58,6 @@ def measure(lab, cell):
         row["speedup"] = found[row["sampler"], 1][row["round"]] / row["milliseconds"]
         row["milliseconds"] *= 1e3 / together
     return rows
-
-
-def samplers(sizes):
-    """Return the papers' three samplers by name."""
-    m, n = sizes["m"], sizes["n"]
-    return {
-        FRONTIER: Sampler("pin_tile", m=m, n=n, deg_cap=30),
-        "random walk": Sampler("random_walk", r=n // 4, h=3),
-        "edge": Sampler("edge", b=n // 2),
-    }
 
 
 def lanes_of(gnn, graph, name, sizes):
@@ -86,10 +81,8 @@ def lanes_of(gnn, graph, name, sizes):
         getattr(gnn, kernel)(graph, *keys, **options)
 
     tasks = {lanes: partial(draw, lanes) for lanes in sorted({1, *sizes["lanes"]})}
-    seconds = {
-        lanes: statistics.median(each)
-        for lanes, each in seconds_in_turns(tasks, sizes["rounds"]).items()
-    }
+    found = seconds_in_turns(tasks, sizes["rounds"])
+    seconds = {lanes: statistics.median(each) for lanes, each in found.items()}
     rho = spent.c_rand / spent.c_mem
     predicted = {p: models.theorem1_speedup(p, eta, d, version, rho=rho) for p in seconds}
     return [

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl._support.untrusted_files import naming
+from refimpl._support.untrusted_files import has_ending, naming
 from refimpl.hints import FilePath, FloatDtype
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
@@ -154,7 +154,7 @@ class Attributed(Format):
     )
 
     def recognises(self, path):
-        return path.suffix == ".npz"
+        return has_ending(path, ".npz")
 
     def load(self, path, request):
         return load_attributed(path, rng=request.seed, **request.options)
@@ -279,7 +279,7 @@ class MatrixMarket(Format):
     )
 
     def recognises(self, path):
-        return path.suffix.lower() == ".mtx"
+        return has_ending(path, ".mtx")
 
     def load(self, path, request):
         return load_with_nodes(path, read_matrix_market, request)
@@ -297,7 +297,7 @@ class EdgeList(Format):
     )
 
     def recognises(self, path):
-        return path.suffix.lower() == ".edgelist"
+        return has_ending(path, ".edgelist")
 
     def load(self, path, request):
         return load_with_nodes(path, read_edge_list, request)

@@ -10,7 +10,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.foreign_graphs import ENDS, WEIGHTS, as_names, normal, numbers_in
-from refimpl._support.untrusted_files import check_growth, reading, size_of
+from refimpl._support.untrusted_files import check_growth, has_ending, reading, size_of
 from refimpl.lab.data.label_encoding import encoded, written_plainly
 from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_named
 from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
@@ -26,7 +26,7 @@ END_TITLES = {title for pair in ENDS for title in pair} | set(WEIGHTS)
 
 def is_table(path):
     """Say whether a path is that of a file of separated values."""
-    return str(path).lower().endswith(SUFFIXES)
+    return has_ending(path, *SUFFIXES)
 
 
 def checked_titles(titles):
