@@ -130,6 +130,7 @@ def sparse_task(scale, dtype="float32"):
         sp.coo_array((np.ones(places.size, dtype), (rows, places.ravel())), (s, f))
     )
     X, W = sparse_rows(refimpl, matrix, np.arange(s), "rows", dtype), inputs.weights(f, h, 2)
+    X = refimpl.Adjacency(X.graph, X.data, X.data_t, X.graph_t)
 
     def check(got, args, other):
         (want,) = singles(np.maximum(X.graph.to_scipy(X.data.astype(float)) @ W, 0))
