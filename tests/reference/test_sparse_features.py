@@ -49,7 +49,9 @@ def test_entries_in_any_order_and_twice_are_understood():
     matrix = sp.csr_array(
         (np.array([1.0, 2.0, 4.0, 8.0]), np.array([2, 0, 2, 1]), np.array([0, 3, 4])), (2, 3)
     )
-    assert_array_equal(checked_sparse(matrix).toarray(), [[2, 0, 5], [0, 8, 0]])
+    found = checked_sparse(matrix)
+    assert_array_equal(found.toarray(), [[2, 0, 5], [0, 8, 0]])
+    assert found.nnz == 3
 
 
 def test_it_is_a_copy_that_nobody_can_write_to():
