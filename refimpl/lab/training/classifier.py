@@ -13,6 +13,7 @@ from refimpl.graph import Graph
 from refimpl.hints import Integers, Mask, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import induced
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse, stacked
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.estimators import DEFAULTS, estimator, in_order, no_parameter, signature
 from refimpl.lab.training.model import TrainedModel
@@ -101,6 +102,7 @@ class NodeClassifier(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
         return tags
 
     def set_params(self, **settings: Any) -> Self:
@@ -141,7 +143,7 @@ class NodeClassifier(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, f) or (k, f) array of real numbers
+        X : (n, f) or (k, f) array of real numbers, or matrix of scipy.sparse
             Finite features of all n nodes of `graph`, or only of `nodes`. In the second case
             training passes messages only over the edges between `nodes`.
         y : (k,) array of integers, text or booleans, or (k, C) array of 0 and 1
@@ -167,7 +169,7 @@ class NodeClassifier(BaseEstimator):
             If an argument has the wrong type or conflicts with another.
         """
         X, y = self._features(X, reset=True), checked_classes(y)
-        all_of = edgeless(len(X)) if graph is None else checked_graph(graph)
+        all_of = edgeless(X.shape[0]) if graph is None else checked_graph(graph)
         nodes, rows = nodes_of_samples(X, all_of.n, nodes, len(y), graph is not None)
         known = np.arange(all_of.n) if rows is None else rows
         if rows is not None and rows.size < all_of.n:
@@ -304,7 +306,9 @@ class NodeClassifier(BaseEstimator):
     def _features(self, X, reset=False):
         from sklearn.utils.validation import validate_data
 
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        kinds = [np.float64, np.float32]
+        X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
+        return kept_sparse(checked_sparse(X)) if require.issparse(X) else X
 
     def _ask(self, what, X, graph, nodes):
         from sklearn.utils.validation import check_is_fitted
@@ -315,7 +319,7 @@ class NodeClassifier(BaseEstimator):
         if X is None:
             if graph is not None:
                 raise ValueError("graph needs X, the features of its nodes")
-            edges = edgeless(len(self.X_)) if edges is None else edges
+            edges = edgeless(self.X_.shape[0]) if edges is None else edges
             X, rows = self.X_, kept
             nodes = kept if nodes is None else require.ids("nodes", nodes, 0, edges.n, np.int64)
             if not np.isin(nodes, kept).all():
@@ -323,14 +327,14 @@ class NodeClassifier(BaseEstimator):
                 raise ValueError(f"X must be given: fit had no features of node {missing}")
         else:
             X, alone = self._features(X), edges is None
-            edges = edgeless(len(X)) if alone else edges
-            k = len(X) if nodes is None else np.size(nodes)
+            edges = edgeless(X.shape[0]) if alone else edges
+            k = X.shape[0] if nodes is None else np.size(nodes)
             nodes, rows = nodes_of_samples(X, edges.n, nodes, k, not alone)
             if rows is None:
                 rows = np.arange(edges.n)
             elif not alone and same_graph(edges, self.graph_):
                 others = ~np.isin(kept, rows)
-                X = np.concatenate([X, self.X_[others]])
+                X = stacked(X, self.X_[others])
                 rows = np.concatenate([rows, kept[others]])
         order = np.argsort(rows)
         X, rows = X[order], rows[order]

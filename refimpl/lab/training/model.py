@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 
@@ -12,15 +13,18 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.notebook_cards import model_html
 from refimpl._support.reprs import short_repr
+from refimpl.adjacency import Adjacency
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
+from refimpl.lab.data.sparse_features import checked_sparse, dense_rows, needs_dense
 from refimpl.lab.hints import Kept, Scaling, Weights, as_default
 from refimpl.lab.training.checkpoints import reading_npz, write_npz
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
 from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.settings import bytes_from, settings_of
+from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
 from refimpl.loader.gathering import ROWS, check_scaling
 from refimpl.metrics import decide
@@ -277,7 +281,7 @@ def predict(
     model : TrainedModel
     graph : Graph
         Undirected, with n nodes.
-    features : (n, ``model.features``) array of real numbers
+    features : (n, ``model.features``) array of real numbers, or matrix of scipy.sparse
         Raw features. The model's mean and std scale them, if it has these.
     nodes : (k,) integer array, optional
         The nodes, in any order. Default: all n nodes.
@@ -321,12 +325,23 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
         raise TypeError("scaled must be True or False")
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
-    features = require.array("features", features)
+    sparse = require.issparse(features)
+    features = checked_sparse(features) if sparse else require.array("features", features)
     if features.shape != shape:
         raise ValueError(
             f"features must have shape {shape} for this graph and model, got {features.shape}"
         )
-    if scaled:
+    stack, width = model.stack(gnn), None
+    if sparse:
+        scaling = None if scaled else model.scaling
+        # the embeddings of a single layer are its input
+        alone = embeddings and len(stack.layers) == 1
+        if stack.model.sparse_features and not needs_dense(scaling) and not alone:
+            width = numbers_a_row(features)
+            rows = partial(sparse_rows, gnn, features, scaling=scaling, dtype=model.dtype)
+        else:
+            rows = _dense_rows(features, scaling, model.dtype)
+    elif scaled:
         rows = rows_of(gnn, require.floats("features", features, shape, model.dtype))
     else:
         rows = _scaled_rows(real_matrix(features), model)
@@ -339,8 +354,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
             raise ValueError(f"features must be finite, but row {row} is not once scaled")
         return X
 
-    stack = model.stack(gnn)
-    evaluation = Evaluation(stack, graph, nodes, dtype=model.dtype, memory=eval_memory)
+    evaluation = Evaluation(stack, graph, nodes, dtype=model.dtype, memory=eval_memory, width=width)
     result = evaluation.run(model.weights, load, embeddings)
     bad = _not_finite(result.logits)
     if bad.size:
@@ -351,6 +365,10 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
 
 def _scaled_rows(features, model):
     return lambda ids: scale(features[ids], model.scaling, model.dtype)
+
+
+def _dense_rows(features, scaling, dtype):
+    return lambda ids: scale(dense_rows(features, ids), scaling, dtype)
 
 
 def read_off(model, result, what):
@@ -379,4 +397,7 @@ def _check_model(model):
 
 
 def _not_finite(array):
+    if isinstance(array, Adjacency):
+        rows = np.repeat(np.arange(array.shape[0]), array.graph.degrees())
+        return np.unique(rows[~np.isfinite(array.data)])
     return np.flatnonzero(~np.isfinite(array).all(axis=1))

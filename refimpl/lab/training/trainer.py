@@ -32,6 +32,7 @@ from refimpl.lab.training.run import (
     warn_of_lost_edges,
     what_is_run,
 )
+from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
     EpochRecord,
@@ -120,6 +121,7 @@ class Trainer:
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
+        self.sparse = config.model.sparse_features and require.issparse(dataset.features)
         self.scored: tuple = ()  # the nodes that the evaluation is of
         self.evaluation: Any = None
         self.closed = False
@@ -242,6 +244,9 @@ class Trainer:
         return found
 
     def _inputs(self, nodes):
+        if self.sparse:
+            data = self.dataset
+            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
         return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
 
     def _evaluation(self, parts):
@@ -257,6 +262,7 @@ class Trainer:
                     dtype=self.dataset.dtype,
                     memory=self.config.eval_memory,
                     comm=self.team.comm,
+                    width=numbers_a_row(self.dataset.features) if self.sparse else None,
                 ),
             )
         return self.evaluation

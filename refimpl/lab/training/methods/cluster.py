@@ -37,6 +37,7 @@ class ClusterGcn(MethodSettings):
 
     name: ClassVar[str] = "cluster"
     description: ClassVar[str] = "clusters"
+    sparse_features: ClassVar[bool] = True
     epoch_covers_graph: ClassVar[bool] = True
 
     clusters: int = integer(50, "cut the training graph into this many clusters")

@@ -49,6 +49,7 @@ class FastGcn(MethodSettings):
 
     name: ClassVar[str] = "fastgcn"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

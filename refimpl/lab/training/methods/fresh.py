@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from refimpl._support import require
-from refimpl.hints import Fanouts, Integers
+from refimpl.hints import Fanouts, Integers, SampleMode
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
@@ -73,14 +73,16 @@ class Fresh(MethodSettings):
         a tuple with a number for each relation.
     fanout_order : {"roots_first", "code"}
         "code" reads `fanouts` backwards (E-G5).
-    sample_mode : {"layered", "shared"}
+    sample_mode : {"layered", "shared", "labor", "labor_exact"}
+        See `sample_mfg`. All but "layered" draw all neighbours, also those of cached nodes.
+    batch_dependency : int
         See `sample_mfg`.
     workers : int
         Threads that sample ahead, for which all neighbours are drawn; 0 for none. Never changes a
         result.
     draw_all : bool
         True draws all neighbours, then prunes, as printed. `LoadCounts.inputs` is then exact, as it
-        is with `sample_mode` "shared", which draws all. Nothing else changes.
+        is with other `sample_mode`, which draw all. Nothing else changes.
     p_grad : float in [0, 1]
         The share of the live rows of a layer, those with the smallest gradients, whose embeddings
         may be in the cache (E-V3).
@@ -125,7 +127,8 @@ class Fresh(MethodSettings):
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
-    sample_mode: Literal["layered", "shared"] = base.sample_mode()
+    sample_mode: SampleMode = base.sample_mode()
+    batch_dependency: int = base.batch_dependency()
     workers: int = base.workers()
     draw_all: bool = switch(
         False,
@@ -211,6 +214,7 @@ class Fresh(MethodSettings):
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
+        base.check_dependency(self)
         for layer in self.cache_layers or ():
             if layer >= config.layers:
                 raise ValueError(
@@ -247,9 +251,9 @@ class FreshIterations:
     def __init__(self, run):
         self.run, self.settings = run, run.config.method
         s = self.settings
-        self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode == "shared"
+        self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
         self.minibatches = (message_flow_graphs if self.draws_all else undrawn_minibatches)(run)
-        self.counts_all = s.draw_all or s.sample_mode == "shared"
+        self.counts_all = s.draw_all or s.sample_mode != "layered"
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()

@@ -20,6 +20,7 @@ class FullBatch(MethodSettings):
 
     name: ClassVar[str] = "full"
     description: ClassVar[str] = "the full graph"
+    sparse_features: ClassVar[bool] = True
     several_workers: ClassVar[bool] = False
     epoch_covers_graph: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step

@@ -52,6 +52,7 @@ class SampledGraph(MethodSettings):
 
     name: ClassVar[str] = "graph"
     description: ClassVar[str] = "subgraphs"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
     epoch_covers_graph: ClassVar[bool] = True
 

@@ -33,6 +33,7 @@ class Ladies(MethodSettings):
 
     name: ClassVar[str] = "ladies"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

@@ -41,6 +41,7 @@ class LayerSampling(MethodSettings):
 
     name: ClassVar[str] = "layer"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

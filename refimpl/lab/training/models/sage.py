@@ -36,6 +36,7 @@ class Sage(ModelSettings):
     title: ClassVar[str] = "GraphSAGE"
     matrix: ClassVar[str] = "row"
     weighted: ClassVar[bool] = True
+    sparse_features: ClassVar[bool] = True
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
@@ -73,7 +74,7 @@ class SageLayer:
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
-        order = order_on(A, self.order)
+        order = order_on(A, X, self.order)
         out = self.gnn.sage_forward(  # J1:10
             A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), **self.options
         )
@@ -103,7 +104,7 @@ class SageLayer:
             W["W_self"],
             out,
             G_out,
-            order_on(A, self.order),
+            order_on(A, X, self.order),
             b=W.get("b"),
             **self.options,
             overwrite=overwrite,
