@@ -31,7 +31,7 @@ def load_dataset(
     minus_one: str | None = None,
     verify: bool = False,
 ) -> Dataset:
-    """Return a built-in data set, or read one from a folder or file.
+    """Return a built-in data set, or read one from a folder or file. Not in the papers.
 
     Parameters
     ----------

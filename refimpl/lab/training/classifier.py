@@ -43,7 +43,8 @@ class NodeClassifier(BaseEstimator):
     ``NodeClassifier(model="gcn", epochs=20).fit(X, y, graph=graph)`` trains a model. Objects are
     scikit-learn's `BaseEstimator` and `ClassifierMixin`; the extra ``sklearn`` installs
     scikit-learn. Samples are nodes: ``y[i]`` is the class of node ``nodes[i]``. `X` has one row
-    for every node of the graph, or one row for every sample, as in scikit-learn's folds.
+    for every node of the graph, or one row for every sample, as in scikit-learn's folds. Not in
+    the papers.
 
     Parameters
     ----------
