@@ -35,7 +35,8 @@ Others
 `Sparse`: an `Adjacency` instead of an array, as the input of a first layer. A checker takes it for
 any array.
 
-`FilePath`: a str or a path object. `bound`: the decorator of functions that take an implementation.
+`FilePath`: a str or a path object. `SampleMode`: a mode of `sample_mfg`. `bound`: the decorator of
+functions that take an implementation.
 """
 
 import os
@@ -64,6 +65,7 @@ __all__ = [
     "Positions",
     "Reals",
     "Rng",
+    "SampleMode",
     "Sparse",
     "Table",
     "Types",
@@ -113,6 +115,7 @@ FloatDtype: TypeAlias = (
     | Literal["float32", "float64"]
 )
 FilePath: TypeAlias = str | os.PathLike[str]
+SampleMode: TypeAlias = Literal["layered", "shared", "labor", "labor_exact"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

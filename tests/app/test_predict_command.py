@@ -228,7 +228,7 @@ BAD = {
         "few.npy must have shape (200, any), got (7, 12)",
     ),
     "width of data": ("--data communities", "features must have 12 columns"),
-    "classes of data": ("--data {tmp}/five", "classes must be 4 as of the model, but {tmp}/five"),
+    "classes of data": ("--data {tmp}/five", "classes must be 4 like the model's, but {tmp}/five"),
     "several classes": ("--data {tmp}/multi", "multilabel must be False as of the model"),
     "node beyond": (
         "--data {data} --nodes {tmp}/beyond",

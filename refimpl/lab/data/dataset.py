@@ -195,8 +195,7 @@ class Dataset(FromElsewhere):
             graph = induced(graph, self.train) if self.induced is None else self.induced
         if graph.self_loops:
             raise ValueError(
-                "the graph that is trained on must have no self-loops: see "
-                "as_graph(.., self_loops=False)"
+                "the training graph must have no self-loops: see as_graph(.., self_loops=False)"
             )
         return graph
 
@@ -354,7 +353,9 @@ def _checked_labels(labels, n, classes, known):
         unknown = np.zeros(n, np.bool_) if known is None else ~require.mask("known", known, n)
     else:
         if known is not None:
-            raise ValueError("known is for labels of several classes: -1 stands for an unknown one")
+            raise ValueError(
+                "known must be None if nodes have one class: give -1 for an unknown class"
+            )
         if labels.dtype.kind == "b":
             labels = labels.view(np.uint8)
         if labels.min(initial=0) < UNKNOWN:

@@ -268,11 +268,11 @@ def predict(
     scaled: bool = False,
     eval_memory: Int = MEMORY,
 ) -> np.ndarray:
-    """Return what a model predicts for nodes of a graph, by one exact pass.
+    """Return a model's predictions for nodes of a graph, by one exact pass without sampling.
 
-    Nothing is sampled. The models are inductive: the graph need not be the one that the model
-    was trained on. The inductive setting of Hamilton et al. 2017. O(e f + n f^2) time for
-    widths f, where n counts the nodes that `nodes` depend on, and e their entries.
+    The models are inductive (Hamilton et al. 2017): the graph may differ from the training
+    graph. The pass takes O(e f + n f^2) time for widths f, where n counts the nodes that `nodes`
+    depend on, and e their entries.
 
     Parameters
     ----------
@@ -282,32 +282,32 @@ def predict(
     graph : Graph
         Undirected, with n nodes.
     features : (n, ``model.features``) array of real numbers, or matrix of scipy.sparse
-        Raw: they are scaled by the model's mean and std, if it has them.
+        Raw features. The model's mean and std scale them, if it has these.
     nodes : (k,) integer array, optional
-        In any order; default: all n.
+        The nodes, in any order. Default: all n nodes.
     what : {"labels", "probabilities", "embeddings"}
-        The class with the largest probability, the smallest on a tie (for a multi-label model,
-        each with a probability above 1/2); the probabilities by softmax (sigmoid); the
-        classifier's input: where the last layer is the classifier, the output of the one below,
-        and for a single layer the features, scaled.
+        "labels": the class with the largest probability; ties go to the smaller class. For a
+        multi-label model, all classes with a probability above 1/2. "probabilities": the softmax,
+        or the sigmoid for a multi-label model. "embeddings": the input of the layer that computes
+        the logits.
     scaled : bool
-        The features, of the model's dtype, are scaled already, as a Dataset's are.
+        Whether the features are scaled already, and have the model's dtype.
     eval_memory : int
-        Bytes that the pass may take, besides the features and the result; what does not fit goes
-        to temporary files. It changes no result.
+        The memory of the pass in bytes, without the features and the result. Rows that do not fit
+        go to temporary files. It changes no result.
 
     Returns
     -------
     (k,) int64 array, or (k, C) float array, or (k, width of the input) float array
-        Labels of a multi-label model: (k, C) int64, 0 or 1. Floats are of the model's dtype.
+        Labels of a multi-label model are (k, C) int64, 0 or 1. Floats have the model's dtype.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another, or the features of a node
-        that counts are not finite, or so large that the result is not.
+        If an argument has the wrong type or conflicts with another. If the features of a node
+        that the result depends on are not finite, or so large that the result is not finite.
     OSError
-        If a temporary file cannot be written; it is named.
+        If a temporary file cannot be written; the error names the file.
     """
     require.choice("what", what, WHAT)
     n = undirected(graph).n

@@ -343,12 +343,11 @@ def train(
     comm: Comm | None = None,
     progress: bool = True,
 ) -> TrainResult:
-    """Train a model by minibatches; return the weights that do best on validation nodes.
+    """Train a model by minibatches; return the weights that are best on validation nodes.
 
-    The loop of JPDC'21 Algorithms 1 and 8. The loop calls the method's ``iteration``, such as
-    `graph_iteration`; `SubgraphPool` is the pool. The result does not depend on the
-    number of threads, nor on the settings ``pool``, ``background`` and ``workers``, nor on the
-    number of ranks.
+    This is the loop of JPDC'21 Algorithms 1 and 8. It calls the method's ``iteration``, such as
+    `graph_iteration`; `SubgraphPool` is the pool. The numbers of threads and ranks, and the
+    settings ``pool``, ``background`` and ``workers``, do not change the result.
 
     Parameters
     ----------
@@ -357,18 +356,17 @@ def train(
     dataset : Dataset
     config : TrainConfig
     state : TrainState, optional
-        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
+        The state to resume from: ``TrainResult.state``, or a checkpoint. It changes in place.
     after_epoch : callable, optional
-        Called with the TrainState after each epoch.
+        A function that is called with the TrainState after each epoch.
     features : (n, f) float16, float32 or float64 array, optional
-        As for `make_trainer`.
+        Features to read instead of the data set's, as for `make_trainer`.
     comm : MPIComm, SimComm or communicator of mpi4py, optional
-        The ranks, each of which calls this with the same data, settings and state, and gets the
-        same result (collective). ``config.workers_a_step`` is a multiple of their number.
-        Default: one process does it all.
+        The communicator of the ranks. Every rank calls `train` with the same data, settings and
+        state, and gets the same result. The number of ranks divides ``config.workers_a_step``.
+        Default: one process.
     progress : bool
-        Show a bar with the loss and the score: in a notebook, or on stderr where that is a
-        terminal. Elsewhere nothing is shown.
+        Show a bar with the loss and the score, in a notebook or on a terminal.
 
     Returns
     -------
@@ -377,13 +375,12 @@ def train(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another, or ranks differ.
+        If an argument has the wrong type or conflicts with another, or if ranks differ.
     Diverged
-        A FloatingPointError, at the first loss or gradient that is not finite, and at the end of
-        an epoch whose weights are not: it says whether features, gradients or weights became too
-        large first.
+        A FloatingPointError: a loss or gradient is not finite, or weights are not finite at the
+        end of an epoch. It says whether features, gradients or weights became too large first.
     ImportError
-        If `comm` is mpi4py's, and no MPI is there.
+        If `comm` is mpi4py's and MPI is not installed.
     """
     require.switch("progress", progress)
     with (

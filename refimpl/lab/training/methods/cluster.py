@@ -24,7 +24,7 @@ from refimpl.training.subgraph_pool import Pool, one_by_one
 
 @dataclass(frozen=True)
 class ClusterGcn(MethodSettings):
-    """Unions of random clusters, with all edges between their nodes (Chiang et al. 2019).
+    """Cluster-GCN: unions of random clusters, with all their edges (Chiang et al. 2019).
 
     Parameters
     ----------

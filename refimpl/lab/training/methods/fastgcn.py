@@ -33,7 +33,7 @@ def layer_sizes() -> Any:
 
 @dataclass(frozen=True)
 class FastGcn(MethodSettings):
-    """Batches whose layers are drawn by importance, from all nodes.
+    """FastGCN: each layer draws nodes by importance from all nodes.
 
     FastGCN, Chen, Ma and Xiao 2018.
 

@@ -16,7 +16,7 @@ from refimpl.profiling import timed
 
 @dataclass(frozen=True)
 class FullBatch(MethodSettings):
-    """The whole training graph at once: a baseline of JPDC'21 section 7.2."""
+    """The whole training graph at once, a baseline of JPDC'21 section 7.2."""
 
     name: ClassVar[str] = "full"
     description: ClassVar[str] = "the full graph"

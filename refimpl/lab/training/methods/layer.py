@@ -21,7 +21,7 @@ FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
 @dataclass(frozen=True)
 class LayerSampling(MethodSettings):
-    """Batches of nodes with sampled neighbours in each layer, as GraphSAGE does: a baseline.
+    """Batches of nodes with sampled neighbours in each layer, a baseline (GraphSAGE).
 
     JPDC'21 section 7.7; Hamilton et al. 2017.
 

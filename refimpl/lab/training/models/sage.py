@@ -22,7 +22,7 @@ from refimpl.scheduling import chain_order
 
 @dataclass(frozen=True)
 class Sage(ModelSettings):
-    """GraphSAGE: half of a layer's output from the neighbours, half from the node itself.
+    """GraphSAGE: half of a layer's output comes from the neighbours, half from the node itself.
 
     JPDC'21 Equation 1. A last layer that is the classifier adds them, whatever `concat` is.
 
@@ -40,8 +40,8 @@ class Sage(ModelSettings):
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
-        "choose how a layer joins its two halves; neigh-first: neighbours first; self-first: the "
-        "node itself first; sum: both have the full width and are added",
+        "choose how a layer joins its two parts. neigh-first: neighbours first; self-first: the "
+        "node itself first; sum: both parts have the full width and are added",
         CONCAT,
     )
 
