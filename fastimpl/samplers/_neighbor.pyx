@@ -70,10 +70,12 @@ def hop(
         with nogil:
             count_parts(hops, batches, parts, offsets, columns, fanout, &watch)
             for b in prange(batches, schedule="dynamic", use_threads_if=batches > 1):
-                bound_rows(&hops[b], offsets, fanout)
+                if not stopped(&watch):  # otherwise not every length is there
+                    bound_rows(&hops[b], offsets, fanout)
+        raise_if_stopped(&watch)
         for b in range(batches):
             make_room(&hops[b], arrays[b])
-        if hops[0].variates.exact:
+        if hops[0].variates.exact and fanout < max_degree:
             heap = fanout
             values = <double*>allocate_zeros(<size_t>(heap * gnn_max_threads()), sizeof(double))
             if values == NULL:

@@ -51,14 +51,14 @@ def reading(path, kind, wrong="cannot be read as"):
 def naming(path):
     """Put the name of a file before the text of a ValueError or TypeError inside.
 
-    A text that begins with the name keeps the one it has. An OverflowError, of a number in the
-    file that is too large, becomes a ValueError.
+    A text that begins with the name of a file with an ending keeps the one it has. An
+    OverflowError, of a number in the file that is too large, becomes a ValueError.
     """
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        named = str(error).startswith(str(path))
+        named = Path(path).suffix and str(error).startswith(str(path))  # no argument has an ending
         raise kind(str(error) if named else f"{path}: {error}") from error
 
 

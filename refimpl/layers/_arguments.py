@@ -31,14 +31,14 @@ def adjacency(name, A, X, backward, sparse=False):
 def matrix(name, A, backward):
     """Check an Adjacency; return the dtype of its values."""
     pattern(name, A)
+    data = require.floats(f"{name}.data", A.data, (A.graph.e,))
     if transposes_itself(A):
-        return A.data.dtype
+        return data.dtype
     if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "
             f"got {A.graph_t!r}"
         )
-    data = require.floats(f"{name}.data", A.data, (A.graph.e,))
     if A.data_t is not None:
         require.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)
     elif backward:

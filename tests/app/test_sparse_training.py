@@ -94,6 +94,14 @@ def test_other_models_and_methods_read_dense_rows(gnn, model, method):
     assert_same(got, want, rtol=1e-10, atol=1e-13)
 
 
+def test_features_elsewhere_are_refused_where_entries_are_multiplied():
+    """Otherwise the place of the features, which may change on resuming, would change bits."""
+    data = dataset(fastimpl, X)
+    with pytest.raises(ValueError, match="features must be None: training multiplies the entries"):
+        fastimpl.train(data, config("gcn", "full"), features=data.inputs(), progress=False)
+    fastimpl.train(data, config("gat", "full"), features=data.inputs(), progress=False)
+
+
 def test_both_packages_train_alike_on_any_number_of_threads():
     runs = {}
     for count in (1, 2):
@@ -116,7 +124,7 @@ def test_a_run_that_goes_on_has_the_same_bits(gnn, method):
 
 
 def test_no_dense_copy_is_made():
-    """As an array these features would take 1.2 TB; all that is made of them stays below 64 MB."""
+    """As an array these features would take 1.2 TB; all that is made of them stays below 500 MB."""
     n, width, rng = 300_000, 1_000_000, np.random.default_rng(0)
     graph = as_graph(rng.integers(0, n, (1000, 2)), n=n, symmetrize=True, self_loops=False)
     places = np.arange(n), rng.integers(0, width, n)
@@ -185,5 +193,8 @@ def test_planetoids_files_stay_sparse(tmp_path, capsys):
         argv = ["train", "--data", str(folder), "--model", "gcn", "--epochs", "1", "--hidden", "4"]
         assert main([*argv, "--method", method, "--out", str(tmp_path / method)]) == 0
         assert f"features: a sparse matrix (2.00% are not 0), read {how}" in capsys.readouterr().out
+    for words in (["--features-in", "mmap"], ["--features-in", "parts"], ["--half-features"]):
+        assert main([*argv, "--method", "full", "--out", str(tmp_path / "run"), *words]) == 2
+        assert f"{' '.join(words)} needs features in an array" in capsys.readouterr().err
     metrics = json.loads((tmp_path / "full" / "metrics.json").read_text())
     assert metrics["dataset"]["features"] == 50

@@ -135,6 +135,16 @@ def test_what_does_not_fit_is_refused(gnn, changes, error, words):
         gnn.gcn_backward(**given, out=out, G_out=np.ones((3, 2)))
 
 
+def test_some_rows_of_a_matrix_keep_its_faults(gnn):
+    """A slice is checked as the whole is, before a kernel reads the values that are missing."""
+    A, W = refimpl.Adjacency(PATH, np.ones(1), np.ones(1)), np.ones((3, 2))
+    for one in (A, A[:2]):
+        with pytest.raises(ValueError, match=r"A\.data must have shape \(4\), got \(1,\)"):
+            gnn.gcn_forward(one, np.eye(3), W, ProductOrders(1, 1, 0))
+    with pytest.raises(ValueError, match="data_t must be there"):
+        refimpl.adjacency.row_norm(PATH).T  # noqa: B018
+
+
 def test_there_is_no_gradient_of_a_sparse_matrix(gnn):
     Y = np.ones((3, 2))
     with pytest.raises(ValueError, match="need_dx must be False"):

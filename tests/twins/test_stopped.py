@@ -2,12 +2,14 @@
 
 from concurrent.futures import CancelledError
 
+import numpy as np
 import pytest
 from comparison import assert_bits, threads
-from test_every_twin import LARGE
+from test_every_twin import HUBS, LARGE
 
 import fastimpl
 from refimpl._support.thread_limits import in_background
+from refimpl.samplers.neighbor import MODES
 
 # Every other kernel looks at the watch. These write where their caller will look: half of what they
 # write would be neither the old state nor the new, so they go on to their end.
@@ -29,6 +31,19 @@ def test_a_kernel_ends_when_nobody_waits_for_it(name):
         with pytest.raises(CancelledError, match="nobody waits for the result"):
             in_background(bytearray([1]), LARGE[name])
         assert_bits(LARGE[name](), want)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_sampling_ends_in_every_mode(mode):
+    def call():
+        name = {"seed": 1, "epoch": 0, "batch": 0, "mode": mode}
+        return fastimpl.sample_mfg(HUBS, np.arange(3000), (5, 20), **name)
+
+    with threads(3):
+        want = call()
+        with pytest.raises(CancelledError, match="nobody waits for the result"):
+            in_background(bytearray([1]), call)
+        assert_bits(call(), want)
 
 
 @pytest.mark.parametrize("name", sorted(WHOLE))

@@ -23,6 +23,7 @@ from refimpl.lab.distributed.collectives import everyones
 from refimpl.lab.distributed.launch import fair_threads
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
+from refimpl.lab.training.run import reads_sparse
 from refimpl.loader.files import open_features, write_features
 
 FEATURES = "training_features.npy"
@@ -169,6 +170,12 @@ def _features(folder, found, comm):
     """
     settings, dataset, place = found.settings, found.dataset, found.settings.get("features_in")
     n, half = dataset.train_graph.n, settings.get("half_features")
+    if (half or place not in (None, "memory")) and reads_sparse(dataset, found.config):
+        raise UserError(
+            f"{'--half-features' if half else f'--features-in {place}'} needs features in an "
+            "array, and training multiplies the entries of this data's sparse features: leave it "
+            "out, or give a folder of minibatch-gnn convert as --data"
+        )
     if place == "parts" and comm is not None:
         with together(comm), naming_it(found.before), user_errors():
             first, last = n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size

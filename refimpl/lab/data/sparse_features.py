@@ -1,7 +1,7 @@
 """Features as a sparse matrix: bags of words, of which 99% are zeros.
 
 A Dataset has them as a `scipy.sparse.csr_array` whose rows are ascending, without duplicates and
-without zeros. Only the arrays of the matrix are read, never a routine of SciPy.
+without zeros. Of a matrix that a user gives only the arrays are read, never a routine of SciPy.
 """
 
 import numpy as np
@@ -20,6 +20,7 @@ def checked_sparse(matrix, dtype=None):
     Entries of one place are added up, as SciPy does. float32 and float64 are kept, other numbers
     become `dtype` (default: float32).
     """
+    dtype = np.float32 if dtype is None else require.float_dtype("dtype", dtype)
     try:
         shape = tuple(member(matrix, "shape"))
         if len(shape) != 2:
@@ -33,7 +34,7 @@ def checked_sparse(matrix, dtype=None):
         raise TypeError(f"features must be real numbers, got {data.dtype}")
     data = data.astype(kind, copy=False)
     kept = data.dtype in (np.float32, np.float64)
-    data = data.astype(data.dtype if kept else dtype or np.float32)
+    data = data.astype(data.dtype if kept else dtype)
     row = np.repeat(np.arange(n), np.diff(indptr)) if row is None else row
     order = np.lexsort((col, row))
     row, col, data = row[order], col[order], data[order]
@@ -107,7 +108,7 @@ class DenseRows:
         return self.shape[0]
 
     def __getitem__(self, rows):
-        return dense_rows(self.matrix, np.arange(self.shape[0])[rows])
+        return dense_rows(self.matrix, np.arange(*rows.indices(len(self))))
 
 
 def entries(matrix, nodes):

@@ -61,7 +61,7 @@ class NodeClassifier(BaseEstimator):
     result_ : TrainResult
     graph_ : Graph or None
         The graph of `fit`.
-    X_, nodes_ : (k, f) float array, (k,) int64 array
+    X_, nodes_ : (k, f) float array or csr_array, (k,) int64 array
         The rows of features given to `fit`, and their nodes.
 
     Raises
@@ -207,7 +207,7 @@ class NodeClassifier(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, f) or (k, f) array of real numbers, optional
+        X : (n, f) or (k, f) array of real numbers, or matrix of scipy.sparse, optional
             Features of all nodes of the graph, or only of `nodes`; the nodes of `fit` then keep
             their features. Default: the features of `fit`.
         graph : Graph, optional

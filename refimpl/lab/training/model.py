@@ -332,6 +332,8 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
             f"features must have shape {shape} for this graph and model, got {features.shape}"
         )
     stack, width = model.stack(gnn), None
+    if sparse and scaled and features.dtype != model.dtype:
+        raise TypeError(f"features must be {model.dtype}, got {features.dtype}")
     if sparse:
         scaling = None if scaled else model.scaling
         # the embeddings of a single layer are its input

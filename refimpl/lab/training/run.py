@@ -256,10 +256,17 @@ def warn_of_ignored_weights(dataset, model):
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
-def checked_features(features: object, dataset: Dataset) -> np.ndarray | FeatureParts | None:
+def checked_features(
+    features: object, dataset: Dataset, config: RunConfig
+) -> np.ndarray | FeatureParts | None:
     """Return `features` if training can read its rows of features from there, or raise."""
     if features is None:
         return None
+    if reads_sparse(dataset, config):
+        raise ValueError(
+            "features must be None: training multiplies the entries of the data set's sparse "
+            "features. For rows of an array give the data set features.toarray()"
+        )
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray | FeatureParts):
         raise TypeError(f"features must be an array, got {type(features).__name__}")

@@ -107,7 +107,7 @@ class Trainer:
         check_state(state, stack, dataset.dtype)
         if comm is not None:
             check_alike(self.team.comm, what_is_run(gnn, dataset, config, state))
-        rows = checked_features(features, dataset)
+        rows = checked_features(features, dataset, config)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
         self.state, self.counts_of_epoch = state, LoadCounts()
         self.meter = Meter()
