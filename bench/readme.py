@@ -28,7 +28,8 @@ ROWS = (  # kernel and form of `pytest bench`, how the table names it, what it i
     ("forward_and_backward {}-sage", "GraphSAGE, forward and backward", TORCH),
 )
 NAMES = {"refimpl": "`refimpl`", PYG: "PyG", TORCH: "torch by hand"}
-TITLES = "kernel", "input", "compared with", "its ms", "`fastimpl` ms", "speed-up"
+IN_FULL = {TORCH: 'code written by hand in PyTorch ("torch by hand")'}
+TITLES = "kernel", "input", "compared with", "other's ms", "`fastimpl` ms", "speed-up"
 
 
 def lines_of(run, size="medium"):
@@ -49,7 +50,7 @@ def lines_of(run, size="medium"):
         speed_up = row.speed_up(OWN, other)
         rows.append([name, row.input, NAMES[other], *times, ratio(speed_up)])
         if speed_up < 1:
-            lost.append(f"{NAMES[other]} is faster than `fastimpl` in {name}.")
+            lost.append(f"In {name}, {IN_FULL.get(other, NAMES[other])} is faster than `fastimpl`.")
     facts = dict(facts_of(run))
     peers = facts[f"Peer {title_of(PYG)}"]  # has torch's as well
     machine = (

@@ -243,15 +243,15 @@ def averaged(rows):
     ]
 
 
-def sooner(rows, name, over):
-    """Return `time_ratio` of the mean of all seeds, and what it is with each in words."""
+def sooner(rows, name, over, unit=""):
+    """Return `time_ratio` of the mean of all seeds, and in words, with the range in `unit`."""
     mean = time_ratio(averaged(rows), name, over)
     each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
     reached = [ratio for ratio in each if ratio is not None]
     words = "not reached on average" if mean is None else f"{mean:.2f}"
     if len(each) == 1:
         return mean, words
-    span = f", at {min(reached):.2f} to {max(reached):.2f}" if reached else ""
+    span = f", at {min(reached):.2f} to {max(reached):.2f}{unit}" if reached else ""
     return mean, f"{words} ({len(reached)} of {len(each)} seeds reach it{span})"
 
 

@@ -3,7 +3,7 @@
 paper-figures            a section for each figure: picture, what one sees, claims, numbers
 paper-figure V-fig14     the same of one, without a heading
 paper-items              every figure and table of the papers, with its command
-paper-verdict V-io-59    what was found of a claim, and the figure that shows it
+paper-verdict V-io-59    a claim, what was found of it, and the figure that shows it
 claims-by-outcome        every headline claim under what became of it, those that fail first
 
 docs/results.toml says what each shows and claims; docs/results holds what was measured.
@@ -26,6 +26,7 @@ else:
 DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "results"
 OUTCOMES = ("does not hold here", "holds weaker", "holds", "cannot be tested here")
+PAPERS = {letter: paper for paper, letter in LETTERS.items()}
 WORDS = {"fig": "Figure", "tab": "Table", "thm": "Theorem"}
 
 
@@ -59,8 +60,7 @@ def verdict_of(claim):
 def title_of(item):
     """Return "V-fig14" as "VLDB'24 Figure 14"."""
     letter, _, rest = item.partition("-")
-    (paper,) = (paper for paper, one in LETTERS.items() if one == letter)
-    return f"{TITLES[paper]} {WORDS[rest[:3]]} {rest[3:]}"
+    return f"{TITLES[PAPERS[letter]]} {WORDS[rest[:3]]} {rest[3:]}"
 
 
 def link(words, id):
@@ -113,10 +113,11 @@ def paper_figures():
 
 
 def paper_verdict(claim):
-    """Return a paragraph: what was found of a claim."""
+    """Return a paragraph: a claim, and what was found of it."""
     id, one = verdict_of(claim)
-    ours = plain(one["ours"][0].upper() + one["ours"][1:])
-    return f"{ours}. The claim {one['outcome']} ({link(id, id)})."
+    paper, _, place = one["where"].partition(" ")
+    text = plain(f"{TITLES[PAPERS[paper]]} {place} claims: {one['says']}. Here: {one['ours']}.")
+    return f"{text} The claim **{one['outcome']}** ({link(id, id)})."
 
 
 def paper_items():

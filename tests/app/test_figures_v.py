@@ -405,4 +405,5 @@ def test_the_rules_of_saved_rows_judge_means_over_the_widths(wide, narrow, wante
     ]
     found = policies.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
-    assert f"{wide[4]:.1%} with d = 768 and {narrow[4]:.1%} with d = 128" in found[0].ours
+    width = "with features of width"
+    assert f"{wide[4]:.1%} {width} 768 and {narrow[4]:.1%} {width} 128" in found[0].ours

@@ -99,8 +99,9 @@ def test_the_rows_of_the_readme_come_from_a_saved_run(run, tmp_path, capsys):
     lines = capsys.readouterr().out.splitlines()
     machine = " ".join(lines[: lines.index("")])
     assert "Some CPU" in machine and "BLAS: openblas 1." in machine and "BLAS mkl" in machine
-    assert (
-        lines[-1] == "torch by hand is faster than `fastimpl` in GraphSAGE, forward and backward."
+    assert lines[-1] == (
+        "In GraphSAGE, forward and backward, code written by hand in PyTorch "
+        '("torch by hand") is faster than `fastimpl`.'
     )
     assert [line.split("|")[-2].strip() for line in lines if "| 2.00 |" in line] == [
         *["5.0x"] * 4,

@@ -78,9 +78,9 @@ def epoch_ratio(rows, threads, layers):
     return ratios(theirs, ours, "node")
 
 
-def sooner_with(rows, layers):
+def sooner_with(rows, layers, unit=""):
     """Return how many times sooner graph sampling has the score; see `sooner`."""
-    return sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,))
+    return sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,), unit)
 
 
 def table(lab, rows):
@@ -117,7 +117,9 @@ def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
-    found = {"deep": deep, "each": ", ".join(f"{ratio:.2f}" for ratio in ratios)}
+    each = ", ".join(f"{x:.2f} times with {_layers(n)}" for n, x in enumerate(ratios, 1))
+    each = each.replace("times", "times as fast as an epoch of layer sampling", 1)
+    found = {"deep": deep, "each": each}
     found |= {"cores": in_words(at), "threads": in_words(max(counts))}
     found["most"] = epoch_ratio(rows, max(counts), deep).mean
     claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
@@ -143,10 +145,11 @@ def _layers(number):
 
 
 def _from_which_depth(lab, rows):
-    found = {layers: sooner_with(rows, layers) for layers in lab.sizes["trained"]}
+    found = {n: sooner_with(rows, n, " times the speed") for n in lab.sizes["trained"]}
     lost = [layers for layers, (ratio, _) in found.items() if ratio is None or ratio <= 1]
     first = next((x for x in found if all(x > y for y in lost)), None)
-    each = "; ".join(f"{_layers(n)}: {words}" for n, (_, words) in found.items())
+    how = {n: "the speed-up is" if one[0] else "this score is" for n, one in found.items()}
+    each = ". With ".join(f"{_layers(n)} {how[n]} {words}" for n, (_, words) in found.items())
     result = f"is faster from {_layers(first)} on" if first else "is slower with the most layers"
     outcome = ranked(not lost, first)
     return verdict("I-deep-accuracy", outcome, data=lab.data, each=each, result=result)

@@ -52,9 +52,9 @@ def printed_words(printed):
 def verdicts(_lab, rows):
     """Judge FreshGNN by the mean of its worst model; say what the others lose."""
     models, others = values_of(rows, "model"), ("gas", "cluster", "graphfm")
-    fresh = {model: losses(rows, model, "fresh") for model in models}
+    fresh = {MODELS[model]: losses(rows, model, "fresh") for model in models}
     worst = min(found.mean for found in fresh.values())
-    each = ", ".join(f"{model} {found:+.2f}" for model, found in fresh.items())
+    each = ", ".join(f"{x.text('+.2f', unit=' points')} with {name}" for name, x in fresh.items())
     largest = ", ".join(
         f"{max(0.0, *(-losses(rows, model, method).mean for model in models)):.1f} "
         f"with {NAMES[method]}"

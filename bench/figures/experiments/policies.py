@@ -50,7 +50,7 @@ def verdicts(_lab, rows):
     features, alone, both, best = shares = _in_order(averages)
     widths = groups_of(rows, "d", "h")
     found = [({row["policy"]: row["saved"] for row in some}, some[0]["d"]) for some in widths]
-    each = " and ".join(f"{saved[BEST]:.1%} with d = {d}" for saved, d in found)
+    each = " and ".join(f"{saved[BEST]:.1%} with features of width {d}" for saved, d in found)
     orders = "; ".join(f"d = {d}: {_words(_in_order(saved))}" for saved, d in found)
     order = ranked(max(alone, features) < both < best, best > max(alone, features))
     return [

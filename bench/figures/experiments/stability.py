@@ -130,7 +130,7 @@ def verdicts(lab, rows):
     return [
         verdict("V-stable-0.8", stable, shares=shares, begin=FROM, lag=lag),
         verdict("V-gradients-tell-stability", tells, **found, **kept),
-        verdict("V-gradients-tell-harm", costs, harm=harm),
+        verdict("V-gradients-tell-harm", costs, harm=harm, lag=lag),
     ]
 
 

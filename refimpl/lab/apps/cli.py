@@ -136,7 +136,8 @@ class HelpAll(argparse.Action):
 def _short(action):
     """Return an option as it is typed, and in a line what it says, with its default."""
     said, _, default = action.help.replace("%%", "%").partition(" (default: ")
-    default = default.rstrip(")").split(";")[0].split(",")[0]
+    who, colon, value = default.rstrip(")").split(";")[0].partition(": ")
+    default = f"{value} with --method {who}" if colon else who.split(",")[0]
     form, clause = action.metavar or action.dest.upper(), said.split(";")[0].split(". ")[0]
     if form.startswith("{"):
         form, clause = "NAME", form.strip("{}").replace(",", ", ")
