@@ -172,7 +172,7 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     assert "chosen.has(t) ? last : t" in added
     Path("starter.js").write_text(source.replace("chosen.has(t) ? last : t", "t"))
     assert main(shlex.split(asked[0])) == 1
-    shown = re.search(r"the kit says\n\n```text\n(.*?)```", HOWTO, re.S)[1]
+    shown = re.search(r"The kit then reports\n\n```text\n(.*?)```", HOWTO, re.S)[1]
     assert shown in capsys.readouterr().out
     assert main(shlex.split(asked[1])) == 1
     assert "differs: result: want shape [10], got [9]" in capsys.readouterr().out
@@ -181,10 +181,13 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
 def test_a_wrong_comparison_in_the_starter_is_explained_as_on_the_page(tmp_path, capsys):
     if shutil.which("node") is None:
         pytest.skip("no node")
-    wrong = re.search(r"`while \((left > .*?)\)` gives", HOWTO)[1]
+    wrong = re.search(r"`while \((left > .*?)\)`, which is wrong", HOWTO)[1]
     source = (STARTERS / "starter.js").read_text()
     assert wrong.replace(">", ">=") in source
     changed = tmp_path / "starter.js"
     changed.write_text(source.replace(wrong.replace(">", ">="), wrong))
     assert main(["conformance", "--cmd", f"node {changed}", "--only", "frontier"]) == 1
-    assert re.search(r"` gives\n\n```text\n(.*?)```", HOWTO, re.S)[1] in capsys.readouterr().out
+    assert (
+        re.search(r"wrong, the kit reports\n\n```text\n(.*?)```", HOWTO, re.S)[1]
+        in capsys.readouterr().out
+    )

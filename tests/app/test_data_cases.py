@@ -718,7 +718,6 @@ PYTHON = [  # name, what makes it, what a refusal says or None, what warnings sa
         r"train.*astype\(bool\)",
         (),
     ),
-    ("sparse features", lambda gnn: arrays(gnn, features=MATRIX), r"features.*toarray\(\)", ()),
     ("NaN", lambda gnn: arrays(gnn, features=np.array([WITH_NAN]).T), "features.*row 4", ()),
     (
         "complex weights",

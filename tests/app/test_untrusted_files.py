@@ -369,5 +369,5 @@ def test_the_command_line_names_the_checkpoint(tmp_path, capfd):
     assert "was not written by this version" in capfd.readouterr().err
     written(path, arrays, {**meta, "settings": {**meta["settings"], "impl": "antigravity"}})
     assert main(["train", "--resume", "--out", str(tmp_path), "--epochs", "2"]) == 2
-    assert "is of --impl antigravity: give it" in capfd.readouterr().err
+    assert "needs --impl antigravity: give it" in capfd.readouterr().err
     assert "antigravity" not in sys.modules

@@ -114,7 +114,7 @@ def test_a_training_graph_has_no_self_loops():
     nodes, loop = np.arange(3), as_graph([(0, 0), (0, 1)], n=3, symmetrize=True)
     data = Dataset("loop", loop, np.eye(3), nodes, nodes, nodes[:0], nodes[:0])
     for setting in ("transductive", "inductive"):
-        with pytest.raises(ValueError, match="trained on must have no self-loops"):
+        with pytest.raises(ValueError, match="the training graph must have no self-loops"):
             _ = data.with_setting(setting).train_graph
 
 

@@ -51,7 +51,6 @@ gnn.spmm(graph, np.ones(graph.e), np.ones((4, 3), np.int64))  # mistake
 
 gnn.dense_forward(X, W)  # mistake
 gnn.dense_forward(X, W, relu="yes")  # mistake
-gnn.dense_forward(X, W.astype(np.float32), relu=True)  # mistake
 gnn.dense_forward(X, W, relu=True, b=square)  # mistake
 gnn.gcn_forward(A, X, W, "(AX)W")  # mistake
 gnn.gat_forward(A, X, W, W, W, norm="soft")  # mistake
