@@ -100,7 +100,7 @@ def parser_of():
 
 
 def run(arguments):
-    """Run the command; `arguments` is what the parser gave, as a dict."""
+    """Run the command with the parser's `arguments`, a dict."""
     words = arguments["figures"]
     if words == ["list"]:
         return _list()

@@ -169,7 +169,7 @@ class Lab:
         return sorted(count for count in counts if count <= self.threads)
 
     def has_cores(self, count):
-        """Say whether so many threads may be used, each with a core of its own."""
+        """Say whether `count` threads may be used, each with a core of its own."""
         return min(self.threads, available_cores()) >= count
 
 

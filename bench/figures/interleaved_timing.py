@@ -22,10 +22,10 @@ def seconds_in_turns(tasks, rounds, *, warm_up=1):
 def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
     """Return what a step of each trainer takes in each round; then close the trainers.
 
-    Rounds that do not count come first. A round has so many steps of each of {name: Trainer}; where
-    that differs, `steps` is {name: int}. With sampled subgraphs it is the size of the pool, so that
-    each round draws as many as it uses. `threads` is {name: the most threads}. Returned is {name:
-    list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole".
+    `trainers` is {name: Trainer}. A round has `steps` steps of each trainer; `steps` may be {name:
+    int}. With sampled subgraphs give the size of the pool: a round then draws the subgraphs that
+    it uses. The first `warm_up` rounds do not count. `threads` is {name: the most threads}. The
+    result is {name: list of {part: seconds of a step}}, for `PARTS` and their sum, "whole".
     """
     counts = steps if isinstance(steps, dict) else dict.fromkeys(trainers, steps)
     limits = threads or {}
@@ -50,8 +50,8 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
 def rows_of_rounds(found, *names, key=None):
     """Return a row for each round of each thing that was measured in turns.
 
-    `found` is {name: list of measurements}; a name may be a tuple, of which `names` are the
-    columns. Measurements go into the column `key`; without it, they are dicts of columns.
+    `found` is {name: list of measurements}. If a name is a tuple, `names` are the columns of its
+    parts. Measurements go into the column `key`; without `key` they are dicts of columns.
     """
     return [
         {

@@ -22,7 +22,7 @@ def finish(figure, lab, folder, *, again, show):
 
     A run is known by the figure, its sizes, its cell, what the data set is, the implementation and
     what it runs on: see `machine`. Finished runs are kept in the folder `RUNS` of `folder`; `again`
-    does them once more. `show` is told the share of the runs that is done.
+    repeats them. ``show(share)`` is called with the share of the runs that is done.
     """
     cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:

@@ -13,7 +13,7 @@ from refimpl.samplers.sampling import Sampler
 from refimpl.streams import SHUFFLE, key, pick_without_replacement
 
 SEED = 0
-PATIENCE = 60  # rounds of drawing, before a band counts as too narrow for so many edges
+PATIENCE = 60  # rounds of drawing, before a band counts as too narrow for its edges
 
 
 # The training graphs of the papers' data sets: nodes, mean degree, features, classes (J Table 2)
@@ -23,8 +23,7 @@ LIKE = ABOUT["I-fig3"]["like"]
 def graph_like(name, shrink=1):
     """Return a power-law graph with the nodes and the mean degree of a name in `LIKE`.
 
-    `shrink` makes it so many times smaller, at the same degree where that is a tenth of its nodes
-    at most.
+    The graph has `shrink` times fewer nodes, but at least 10 times its mean degree.
     """
     nodes, degree, *_ = LIKE[name]
     return power_law(max(nodes // shrink, round(10 * degree)), degree, SEED)
@@ -64,8 +63,8 @@ def banded(n, mean_degree, band, exponent, seed=0):
     """Return an undirected graph with ``mean_degree * n / 2`` edges |u - v| <= band.
 
     The first end of an edge is drawn in proportion to the weights of all nodes, the second to
-    those of the nodes within the band; weights are a power law in random order. A band that has no
-    room for so many different edges is refused.
+    those of the nodes within the band; weights are a power law in random order. A band that cannot
+    hold the edges is refused.
     """
     rng, count = np.random.default_rng(seed), round(mean_degree * n / 2)
     weights = rng.permutation(((np.arange(n) + 0.5) / n) ** (-1 / (exponent - 1)))

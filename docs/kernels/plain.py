@@ -2,7 +2,7 @@
 
 import math
 
-from refimpl.samplers.labor import normal_quantile
+from refimpl.samplers.normal_quantiles import normal_quantile
 from refimpl.streams import LABOR, NEIGHBOR, RELATION, SHARED, floyd, key, uniform
 
 

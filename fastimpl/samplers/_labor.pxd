@@ -1,4 +1,7 @@
-"""The variates of refimpl/samplers/labor.py, by which nodes are chosen. Not in the papers."""
+"""The variates of refimpl/samplers/labor.py, by which nodes are chosen. Not in the papers.
+
+The quantiles are those of refimpl/samplers/normal_quantiles.py, from its table.
+"""
 
 from libc.math cimport copysign, fabs, frexp, sqrt
 from libc.stdint cimport int32_t, int64_t, uint64_t

@@ -8,7 +8,6 @@ from fastimpl.samplers import _neighbor
 from fastimpl.samplers._relabelling import Relabelling
 from fastimpl.streams import key, permutation
 from refimpl.block import as_mfg
-from refimpl.samplers.labor import TABLE
 from refimpl.samplers.neighbor import (
     batches_arguments,
     by_relation,
@@ -17,6 +16,7 @@ from refimpl.samplers.neighbor import (
     mfgs_arguments,
     with_rows_before,
 )
+from refimpl.samplers.normal_quantiles import TABLE
 from refimpl.samplers.typed_neighbor import typed_mfg
 from refimpl.streams import NODES
 

@@ -15,7 +15,8 @@ from numpy.testing import assert_array_equal
 from scipy.stats import chi2, kstest, multivariate_normal
 from strategies import KEYS, directed_graphs, draws_of_a_law, even_graph, graph_from_edges, graphs
 
-from refimpl.samplers.labor import cos_sin, normal_quantile, variates_of_hop
+from refimpl.samplers.labor import variates_of_hop
+from refimpl.samplers.normal_quantiles import cos_sin, normal_quantile
 
 LABOR = 22  # the domain
 DRAWS = draws_of_a_law(2000, 20000)

@@ -106,7 +106,7 @@ def earlier_and_smaller(rank):
 
 
 def misses(distances, counted, room):
-    """Return how many of the counted accesses miss in a cache with room for so many lines."""
+    """Return how many of the counted accesses miss in a cache of `room` lines."""
     return int(np.count_nonzero(distances[counted] >= room))
 
 

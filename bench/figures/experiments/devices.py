@@ -139,10 +139,10 @@ def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
 
 
 def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):
-    """Return {way: the speed-up of so many ranks, by the model}.
+    """Return {way: the speed-up of `ranks` ranks, by the model}.
 
-    `messages` and `busiest` are those of a `Load`; `compute` are the seconds of a step, and the
-    gradients of so many parameters are averaged.
+    `messages` and `busiest` are those of a `Load`, `compute` is the seconds of a step, and
+    `parameters` is the number of gradients that are averaged.
     """
     link = {"latency": latency, "bandwidth": bandwidth}
     sent = gradient_exchange(parameters, ranks)

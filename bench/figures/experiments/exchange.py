@@ -18,7 +18,7 @@ ID_BYTES = 8
 TWO_SIDED, ONE_SIDED, ROUNDS = "two-sided", "one-sided", "rounds"
 ORDERS: dict[str, Any] = ABOUT["V-fig18"]["names"]  # {way: order of `simulate`}
 WAYS = [TWO_SIDED, *ORDERS]
-SHAPES: dict[str, Any] = {  # of so many devices and a bandwidth: a tree of two switches, a crossbar
+SHAPES: dict[str, Any] = {  # by number of devices and bandwidth: two switches, a crossbar
     "tree": lambda devices, bandwidth: Topology.tree((2, devices // 2), bandwidth),
     "crossbar": Topology.crossbar,
 }

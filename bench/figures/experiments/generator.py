@@ -85,7 +85,7 @@ def _pruned(lab, graph, batch):
 def layout_seconds(gnn, layout, mfg, emptied):
     """Return the seconds in which the entries are removed from blocks in a layout."""
     known = getattr(gnn.history, "pruning", pruning).LAYOUTS  # not all backends have their own
-    for _ in range(2):  # once before, whatever ran last: its memory and code are at hand
+    for _ in range(2):  # the first warms the caches, whatever ran before
         edges = [known[layout](block) for block in mfg.blocks]
         begin = perf_counter()
         for block, rows in zip(edges, emptied, strict=True):
