@@ -88,6 +88,8 @@ class Adjacency:
             raise ValueError("data_t must be there: give row_norm a transpose_perm")
         return Adjacency(self.graph_t, self.data_t, self.data, self.graph)
 
+    __iter__ = None  # a slice is not a row, so `for` finds no rows here
+
     def __getitem__(self, rows: slice) -> Adjacency:
         """Return some rows, neither copied nor in another order: ``A[:k]``."""
         if not isinstance(rows, slice) or rows.step not in (None, 1):

@@ -111,6 +111,7 @@ def test_rows_and_the_transpose_are_those_of_the_dense_matrix():
     for wrong in (0, np.array([0]), slice(0, 2, 2)):
         with pytest.raises(TypeError, match="must be a slice"):
             SPARSE[wrong]
+    assert not np.iterable(SPARSE)
 
 
 FORWARD_ONLY = refimpl.Adjacency(SPARSE.graph, SPARSE.data, None, SPARSE.graph_t)
