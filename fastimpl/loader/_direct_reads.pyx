@@ -42,19 +42,19 @@ def read_pieces(
     """
     cdef int64_t p, i, size = cache.shape[1], got, needed
     with nogil:
-        for p in range(thread, begin.shape[0], threads):
-            if state[0] != 0:
-                return
+        p = thread
+        while p < begin.shape[0] and state[0] == 0:
             needed = offset + (rows[first[p + 1] - 1] + 1) * size - begin[p]
             got = read_whole(file, &buffer[0], end[p] - begin[p], begin[p], needed)
             if got < needed:
                 state[1] = begin[p] + (got if got >= 0 else 0)
                 state[0] = -1 if got >= 0 else -got
-                return
+                break
             for i in range(first[p], first[p + 1]):
                 memcpy(
                     &cache[slots[i], 0], &buffer[offset + rows[i] * size - begin[p]], <size_t>size
                 )
+            p += threads
 
 
 cdef int64_t read_whole(

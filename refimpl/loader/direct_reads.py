@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import mmap
 import os
 from typing import NamedTuple
 
@@ -53,9 +54,8 @@ def pieces_of(rows: Positions, offset: int, size: int) -> Pieces:
     index = np.arange(len(rows))
     run = np.maximum.accumulate(np.where(new, index, 0))
     new |= (index - run) % max(PIECE // size, 1) == 0
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], len(rows)) - 1
-    return Pieces(low[first] * PAGE, high[last] * PAGE, np.append(first, len(rows)))
+    first = np.append(np.flatnonzero(new), len(rows))
+    return Pieces(low[first[:-1]] * PAGE, high[first[1:] - 1] * PAGE, first)
 
 
 def read_arguments(file, offset, rows, slots, cache, depth):
@@ -108,13 +108,14 @@ def read_rows(
     """
     size = cache.shape[1] * cache.itemsize
     begins, ends, first = pieces_of(rows, offset, size)
+    buffer = mmap.mmap(-1, max(ends - begins, default=PAGE))  # begins on a page
     for begin, end, a, b in zip(begins, ends, first[:-1], first[1:], strict=True):
-        data = os.pread(file, end - begin, begin)
-        if len(data) < offset + (rows[b - 1] + 1) * size - begin:
-            raise short(begin + len(data))
+        count = os.preadv(file, [memoryview(buffer)[: end - begin]], begin)
+        if begin + count < offset + (rows[b - 1] + 1) * size:
+            raise short(begin + count)
         for i in range(a, b):
             at = offset + rows[i] * size - begin
-            cache[slots[i]] = np.frombuffer(data[at : at + size], cache.dtype)
+            cache[slots[i]] = np.frombuffer(buffer[at : at + size], cache.dtype)
     return int(np.sum(ends - begins))
 
 

@@ -117,10 +117,10 @@ class LookaheadFeatures:
             reading.result()
             self.counts.waiting += perf_counter() - begin
 
-    def load(
-        self, rows: Integers, scaling: Any = None, dtype: FloatDtype | None = None
+    def gather(
+        self, X: object, rows: Integers, scaling: Any = None, dtype: FloatDtype | None = None
     ) -> Matrix[Any]:
-        """Return rows of the features, as `gather_rows`."""
+        """Return rows of the features as `gather_rows` does from X, the same features mapped."""
         rows = require.ids("rows", rows, 0, self.shape[0], np.int64)
         gather = self.gnn.loader.gather_rows
         if not np.any(self.rows.slot_of[rows] < 0):

@@ -14,6 +14,7 @@ from refimpl.lab.distributed.parts import Ahead, FeatureParts
 from refimpl.lab.training.models.base import NetworkConfig
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
+from refimpl.loader.lookahead_features import LookaheadFeatures, Windows
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
@@ -92,7 +93,7 @@ class Run:
     config: RunConfig
     stack: Stack
     state: TrainState
-    features: np.ndarray | FeatureParts | None = None
+    features: np.ndarray | FeatureParts | LookaheadFeatures | None = None
     turns: Turns = ALONE
     worker: int = 0
 
@@ -127,6 +128,8 @@ class Run:
         nodes = np.arange(self.graph.n) if nodes is None else nodes
         if isinstance(self.features, FeatureParts):
             return self.features.load(nodes)
+        if isinstance(self.features, LookaheadFeatures):
+            return self.dataset.inputs(self.dataset.in_graph(nodes), self.features.gather)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
         return self.dataset.inputs(self.dataset.in_graph(nodes), gather)
@@ -134,7 +137,7 @@ class Run:
     @property
     def row_bytes(self):
         """Bytes of a node's features where `load` reads them."""
-        if isinstance(self.features, FeatureParts):
+        if isinstance(self.features, FeatureParts | LookaheadFeatures):
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
         return X.shape[1] * X.itemsize
@@ -147,6 +150,10 @@ class Run:
         """
         if isinstance(self.features, FeatureParts):
             return Ahead(minibatches, inputs, self.features.ask)
+        if isinstance(self.features, LookaheadFeatures):
+            return Windows(
+                minibatches, lambda one: self.dataset.in_graph(inputs(one)), self.features
+            )
         return minibatches
 
     def targets(self, nodes):
@@ -241,10 +248,20 @@ def warn_of_ignored_weights(dataset, model):
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
-def checked_features(features: object, dataset: Dataset) -> np.ndarray | FeatureParts | None:
+def checked_features(
+    features: object, dataset: Dataset
+) -> np.ndarray | FeatureParts | LookaheadFeatures | None:
     """Return `features` if training can read its rows of features from there, or raise."""
     if features is None:
         return None
+    if isinstance(features, LookaheadFeatures):
+        X = dataset.features
+        if (features.shape, features.dtype) != (X.shape, X.dtype):
+            raise ValueError(
+                f"features must be the file of the data set's own, {X.dtype} {X.shape}, got "
+                f"{features.dtype} {features.shape}"
+            )
+        return features
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray | FeatureParts):
         raise TypeError(f"features must be an array, got {type(features).__name__}")
