@@ -34,6 +34,7 @@ BENCHMARKS = {
     "large": "bench.large",
     "growth": "bench.growth",
     "fresh": "bench.fresh",
+    "rivals": "bench.rivals",
 }
 
 

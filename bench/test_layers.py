@@ -3,11 +3,14 @@
 from functools import cache
 
 import numpy as np
+import scipy.sparse as sp
 
 import refimpl
 from bench import inputs, work
 from bench.answers import near
 from bench.case import Bench, Task
+from refimpl.lab.data.sparse_features import checked_sparse
+from refimpl.lab.training.sparse_inputs import sparse_rows
 
 ORDERS = {
     "(A X) W": refimpl.scheduling.ProductOrders(1, 1, 2),
@@ -115,6 +118,28 @@ def dense_forward_tasks(size):
 
         text = f"s={s:,} f={f} h={h} relu {dtype}"
         yield Task(text, {"X": X, "W": W, "relu": True}, check, work.dense(s, f, h, dtype))
+    yield sparse_task(scale)
+
+
+def sparse_task(scale, dtype="float32"):
+    """Return a dense layer on bags of words: 1% of X are not 0."""
+    s, f, h, nonzeros = scale.s, 25 * scale.f, scale.hidden, max(scale.f // 4, 1)
+    places = np.random.default_rng(1).integers(0, f, (s, nonzeros))
+    rows = np.repeat(np.arange(s), nonzeros)
+    matrix = checked_sparse(
+        sp.coo_array((np.ones(places.size, dtype), (rows, places.ravel())), (s, f))
+    )
+    X, W = sparse_rows(refimpl, matrix, np.arange(s), "rows", dtype), inputs.weights(f, h, 2)
+    X = refimpl.Adjacency(X.graph, X.data, X.data_t, X.graph_t)
+
+    def check(got, args, other):
+        (want,) = singles(np.maximum(X.graph.to_scipy(X.data.astype(float)) @ W, 0))
+        near("result", got, want, atol=CLOSE[dtype])
+
+    size = f * h * W.itemsize
+    done = [work.Part(bytes=X.graph.e * (8 + h * W.itemsize) + s * h * W.itemsize, footprint=size)]
+    text = f"s={s:,} f={f:,} h={h} relu {dtype}, 1% of X"
+    return Task(text, {"X": X, "W": W, "relu": True}, check, done)
 
 
 def check_rows(at, got, X, W, relu):
@@ -149,7 +174,7 @@ def dense_backward_tasks(size):
 BENCHES = (
     Bench("sage_forward", sage_forward_tasks, forms=FORMS),
     Bench("sage_backward", sage_backward_tasks, forms=FORMS),
-    Bench("dense_forward", dense_forward_tasks, forms=DTYPES),
+    Bench("dense_forward", dense_forward_tasks, forms=(*DTYPES, "sparse")),
     Bench("dense_backward", dense_backward_tasks),
 )
 

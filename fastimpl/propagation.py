@@ -11,6 +11,7 @@ from fastimpl._trials import quicker
 from fastimpl._twin import twin
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import blas_was_loaded, one_blas_thread
+from refimpl.adjacency import Adjacency
 from refimpl.layers.dense import activate
 from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
@@ -79,12 +80,22 @@ def _sums(graph, data, X, Y, bias, relu, in_parts):
     _propagation.spmm(graph.start, graph.end, graph.indices, data, X, Y, bias, relu, packed)
 
 
-@timed("weights")
 def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False):
     """Write A op(B) + bias, or its ReLU, to C (or add it) and return C.
 
-    Each matrix may be some columns of a wider one.
+    Each matrix may be some columns of a wider one. A may be an Adjacency, with B itself.
     """
+    if not isinstance(A, Adjacency):
+        return _dense_into(A, B, C, transpose_b, add, bias, relu)
+    if not add:
+        return spmm_into(A.graph, A.data, B, C, bias=bias, relu=relu)
+    C += spmm_into(A.graph, A.data, B, empty(C.shape, C.dtype))
+    C[:] = activate(C, bias, relu)
+    return C
+
+
+@timed("weights")
+def _dense_into(A, B, C, transpose_b, add, bias, relu):
     count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
         if alike.get() and add and not transpose_b:
@@ -114,9 +125,15 @@ def _products_of(A, B, C, rows, bias=None, relu=False):
     _propagation.matmul(A, B, False, C, False, bias, relu, rows)
 
 
-@timed("weights")
 def matmul_t_into(A, B, C):
     """Write A^T B to C and return it: what every gradient of a weight is."""
+    if isinstance(A, Adjacency):
+        return spmm_into(A.graph_t, A.data_t, B, C)
+    return _dense_t_into(A, B, C)
+
+
+@timed("weights")
+def _dense_t_into(A, B, C):
     count(dense=A.shape[0] * A.shape[1] * B.shape[1])
     sums = empty((_propagation.partial_sums(len(A), len(C)), *C.shape), C.dtype)
     with one_blas_thread():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,6 +71,33 @@ class Adjacency:
         self.__dict__.update(zip(TRANSPOSE, found, strict=True))
         return self.__dict__[name]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of rows and of columns."""
+        return self.graph.n_dst, self.graph.n_src
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the values."""
+        return self.data.dtype
+
+    @property
+    def T(self) -> Adjacency:
+        """The transpose."""
+        return Adjacency(self.graph_t, self.data_t, self.data, self.graph)
+
+    def __getitem__(self, rows: slice) -> Adjacency:
+        """Return some rows, neither copied nor in another order: ``A[:k]``."""
+        if not isinstance(rows, slice) or rows.step not in (None, 1):
+            raise TypeError(f"rows of an Adjacency must be a slice first:last, got {rows!r:.80}")
+        first, last, _ = rows.indices(self.graph.n_dst)
+        if last - first == self.graph.n_dst:
+            return self
+        start, end = self.graph.start[first:last], self.graph.end[first:last]
+        block = Block._trusted(start, end, self.graph.indices, self.graph.n_src)
+        transpose = self.__dict__.get("_transpose", _transposed)
+        return Adjacency._with_late_transpose(block, self.data, transpose)
+
     def __repr__(self):
         return short_repr(self)
 
@@ -89,6 +116,12 @@ class Adjacency:
     def _with_perm(self, perm):
         """Return the same matrix with another `perm`, which a layer has checked."""
         return Adjacency(self.graph, self.data, self.data_t, self.graph_t, perm)
+
+
+def _transposed(block, data):
+    """Return the pattern, the values and the permutation of the transpose."""
+    transposed, perm = transpose_block(block)
+    return transposed, data[perm], perm
 
 
 def norm_arguments(graph, transpose_perm, dtype):

@@ -32,7 +32,11 @@ lack a part; a checker does not ask you to look for it.
 
 Others
 ------
-`FilePath`: a str or a path object. `bound`: the decorator of functions that take an implementation.
+`Sparse`: an `Adjacency` instead of an array, as the input of a first layer. A checker takes it for
+any array.
+
+`FilePath`: a str or a path object. `SampleMode`: a mode of `sample_mfg`. `bound`: the decorator of
+functions that take an implementation.
 """
 
 import os
@@ -61,6 +65,8 @@ __all__ = [
     "Positions",
     "Reals",
     "Rng",
+    "SampleMode",
+    "Sparse",
     "Table",
     "Types",
     "Values",
@@ -95,6 +101,7 @@ Numbers: TypeAlias = (
 )
 FloatOrArray: TypeAlias = Any
 Absent: TypeAlias = Any
+Sparse: TypeAlias = Any
 Fanouts: TypeAlias = Integers | Sequence[Int | Sequence[Int]]
 Table: TypeAlias = (
     Sequence[Sequence[Float]] | np.ndarray[tuple[int, int], np.dtype[np.number[Any] | np.bool_]]
@@ -108,6 +115,7 @@ FloatDtype: TypeAlias = (
     | Literal["float32", "float64"]
 )
 FilePath: TypeAlias = str | os.PathLike[str]
+SampleMode: TypeAlias = Literal["layered", "shared", "labor", "labor_exact"]
 
 P = ParamSpec("P")
 R = TypeVar("R")

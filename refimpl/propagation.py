@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import singledispatch
+
 import numpy as np
 
 from refimpl._support import require
@@ -9,6 +11,7 @@ from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import one_blas_thread
+from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import F, Floats, Integers, Matrix
@@ -102,10 +105,11 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
     return spmm(graph, data[np.asarray(transpose_perm)], G)
 
 
+@singledispatch
 @timed("weights")
 @quiet
 def matmul(A, B):
-    """Return the dense product A B, on NumPy's BLAS, which rounds by how many threads it has."""
+    """Return A B, on NumPy's BLAS, which rounds by how many threads it has; A may be sparse."""
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
         if not alike.get():
@@ -113,6 +117,11 @@ def matmul(A, B):
         C = np.empty((len(A), B.shape[1]), A.dtype)
         product_of_parts(_products_of, np.ascontiguousarray(A), B, C)
         return C
+
+
+@matmul.register(Adjacency)
+def _sparse_product(A, B):
+    return spmm(A.graph, A.data, B)
 
 
 def _products_of(A, B, C, rows):

@@ -42,6 +42,9 @@ class ProductOrders(NamedTuple):
     dx: int
 
 
+SPARSE_ORDER = ProductOrders(2, 2, 0)  # of a first layer whose input is sparse
+
+
 class Macs(NamedTuple):
     """Multiply-add operations of the sparse and of the dense products.
 

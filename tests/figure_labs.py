@@ -1,15 +1,15 @@
 """What the tests of the papers' figures run them with."""
 
 import fastimpl
-from bench.figures import catalogue
+from bench.figures import experiment
 from bench.figures.experiment import Lab
 
 
 def experiment_of(module):
     """Return the experiment whose code a module has."""
     name = module.__name__.rpartition(".")[2]
-    (id,) = (id for id, about in catalogue.ABOUT.items() if about["module"] == name)
-    return catalogue.load(id)
+    (id,) = (id for id, about in experiment.ABOUT.items() if about["module"] == name)
+    return experiment.load(id)
 
 
 def lab_of(figure, *, threads=2, seeds=1, data=None, **sizes):

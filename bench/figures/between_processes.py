@@ -9,20 +9,21 @@ import importlib
 import json
 import sys
 import time
+from contextlib import ExitStack
+from functools import partial
 from itertools import islice
-from time import perf_counter
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.remote_row_counts import even_parts, minibatches, rows_between
+from bench.figures.row_counts import even_parts, minibatches, rows_between
 from bench.figures.synthetic_data import SEED, drawn_roots, made_graph
 from bench.launching import on_ranks
 from bench.timing import elapsed, in_turns
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 
 PROCESSES, ROUNDS = 2, 9
-NAP = 0.001  # seconds between looks for a message
+NAP = 0.001  # seconds between looks whether all are there
 
 
 def measured(lab, task):
@@ -63,81 +64,62 @@ def fetches(comm, gnn, sizes, rounds):
                 moved[way] += found.trace.bytes("data")
         of_all = sum(comm.exchange([np.array([list(moved.values())])] * comm.size))
         assert (of_all == between.sum()).all()
-        tasks = {way: _together(comm, fetch, steps) for way, fetch in ways.items()}
-        seconds = in_turns(tasks, rounds, warm_up=1)
+
+        def fetch_all(fetch):
+            for step in range(steps):
+                fetch(step)
+            comm.barrier()  # until all have ended
+
+        acts = {way: partial(fetch_all, fetch) for way, fetch in ways.items()}
+        seconds = _together(acts, rounds, comm.barrier)
     return {"seconds": seconds, "bytes": int(between.sum())}
 
 
-def _together(comm, fetch, steps):
-    """Return a task of `in_turns`: the seconds from when all begin until all have ended."""
+def _together(acts, rounds, meet):
+    """Return the seconds of what all ranks do in each round: {name: list}; before, they meet."""
 
-    def task(_):
-        comm.barrier()
-        begin = perf_counter()
-        for step in range(steps):
-            fetch(step)
-        comm.barrier()
-        return perf_counter() - begin
+    def task(act, _number):
+        meet()
+        return elapsed(act)
 
-    return task
+    return in_turns({name: partial(task, act) for name, act in acts.items()}, rounds, warm_up=1)
 
 
 def steps(comm, gnn, sizes, rounds):
-    """Return {method: {ranks: seconds of a step in each round}} on rank 0, None on the others.
+    """Return {method: {ranks: seconds of a step in each round}}.
 
-    A step has a worker for each of all ranks, whether they share it or one rank does all of it. A
-    rank that has nothing to do sleeps: one that waited in MPI would keep its core busy.
-
-    Raises
-    ------
-    AssertionError
-        If weights differ between one rank and several.
+    A step has a worker for each of all ranks, whether they share it or rank 0 does all of it. A
+    rank that has nothing to do sleeps: one that waited in MPI would keep its core busy. Weights
+    must not differ between one rank and several.
     """
     from mpi4py import MPI
 
     from bench.figures.experiments.devices import configs, made_data
 
-    data, mpi, found = made_data(sizes), MPI.COMM_WORLD, {}
+    def meet():
+        there = MPI.COMM_WORLD.Ibarrier()
+        while not there.Test():
+            time.sleep(NAP)
+
+    data, found = made_data(sizes), {}
     count = sizes["timed_steps"] // (2 * rounds) or 1  # of a round
     for method, config in configs(sizes, data.graph.n, workers_a_step=comm.size).items():
-        with threadpool_limits(1), gnn.make_trainer(data, config, comm=comm) as shared:
-            if comm.rank:
-                _follow(mpi, shared, count)
-                continue
-            with gnn.make_trainer(data, config) as alone:
-                tasks = {
-                    1: lambda _, alone=alone: _seconds(alone, count),
-                    comm.size: lambda _, shared=shared: _lead(mpi, shared, count),
-                }
-                seconds = in_turns(tasks, rounds, warm_up=1)
-                for rank in range(1, comm.size):
-                    mpi.send(False, rank)
-                for name, W in shared.state.weights.items():
-                    np.testing.assert_array_equal(W, alone.state.weights[name])
+        with threadpool_limits(1), ExitStack() as stack:
+            shared = stack.enter_context(gnn.make_trainer(data, config, comm=comm))
+            acts = {1: int, comm.size: partial(_train, shared, count)}  # `int` does nothing
+            if comm.rank == 0:
+                alone = stack.enter_context(gnn.make_trainer(data, config))
+                acts[1] = partial(_train, alone, count)
+            seconds = _together(acts, rounds, meet)
+            for name, W in shared.state.weights.items() if comm.rank == 0 else ():
+                np.testing.assert_array_equal(W, alone.state.weights[name])
         found[method] = {ranks: [s / count for s in each] for ranks, each in seconds.items()}
-    return found or None
+    return found
 
 
-def _seconds(trainer, count):
-    """Return the seconds of some steps."""
-    return elapsed(lambda: [trainer.step() for _ in range(count)])
-
-
-def _lead(mpi, trainer, count):
-    """Return the seconds of some steps of all ranks."""
-    for rank in range(1, mpi.size):
-        mpi.send(True, rank)
-    return _seconds(trainer, count)
-
-
-def _follow(mpi, trainer, count):
-    """Take the steps that rank 0 asks for, until it asks for none."""
-    while True:
-        while not mpi.iprobe(source=0):
-            time.sleep(NAP)
-        if not mpi.recv(source=0):
-            return
-        _seconds(trainer, count)
+def _train(trainer, count):
+    for _ in range(count):
+        trainer.step()
 
 
 def main():

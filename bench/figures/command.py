@@ -1,18 +1,20 @@
 """The papers' figures and tables, measured again, and what held of each claim."""
 
+import argparse
 import codecs
 import csv
 import json
+import math
 import shlex
 import sys
 from functools import partial
 from pathlib import Path
 
-from bench.figures import catalogue, plotting
+from bench.figures import experiment, plotting
 from bench.figures.experiment import Lab
 from bench.figures.runs import RUNS, finish, machine
-from bench.figures.sizes import changed, typed_size
 from refimpl._support.reprs import one_line
+from refimpl._support.require import shown
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import Parser, answer
 from refimpl.lab.apps.errors import UserError, user_errors
@@ -39,11 +41,7 @@ QUICK_OUT = "figures-quick"  # so that a tiny run never takes the place of a who
 
 def main(words):
     """Run ``python -m bench figure`` with these words; return its exit status."""
-
-    def asked():
-        return partial(run, vars(parser_of().parse_args(words)))
-
-    return answer(asked, PROG, "figure")
+    return answer(lambda: partial(run, vars(parser_of().parse_args(words))), PROG, "figure")
 
 
 def parser_of():
@@ -102,34 +100,27 @@ def parser_of():
 
 
 def run(arguments):
-    """Run the command; `arguments` is what the parser gave, as a dict.
-
-    Raises
-    ------
-    UserError
-        If there is no such figure, or an option cannot be.
-    """
+    """Run the command; `arguments` is what the parser gave, as a dict."""
     words = arguments["figures"]
     if words == ["list"]:
         return _list()
-    chosen = catalogue.find(words)
+    chosen = experiment.find(words)
     for name, most in (("seeds", 1000), ("threads", MOST_THREADS)):
         if arguments[name] is not None and not 1 <= arguments[name] <= most:
             raise UserError(f"--{name} must be in [1, {most}], got {arguments[name]}")
     if words != ["all"]:
         _refuse(chosen, arguments)
-    for figure in chosen:
-        _sizes(figure, arguments)
     gnn = load_implementation(arguments["impl"])
+    labs = [_lab(figure, gnn, arguments) for figure in chosen]
     with user_errors():
         folder = Path(arguments["out"] or (QUICK_OUT if arguments["quick"] else OUT))
     names = tuple(f"{figure.id}.{kind}" for figure in chosen for kind in FILES)
     failed = 0
     keep, inside = not arguments["overwrite"], [f"{RUNS}/{figure.id}" for figure in chosen]
     with results_in(folder, names, keep=keep, inside=inside), limited_threads(arguments["threads"]):
-        for figure in chosen:
+        for figure, lab in zip(chosen, labs, strict=True):
             try:
-                _make(figure, _lab(figure, gnn, arguments), folder, arguments)
+                _make(figure, lab, folder, arguments)
             except UserError as error:  # of its data: the others may do
                 if len(chosen) == 1:
                     raise
@@ -151,7 +142,7 @@ def _refuse(chosen, arguments):
 
 
 def _list():
-    figures = catalogue.known()
+    figures = experiment.known()
     rows = [(id, ", ".join(figure.also), figure.title) for id, figure in figures.items()]
     widths = [max(len(row[i]) for row in rows) for i in range(2)]
     for id, also, title in rows:
@@ -161,9 +152,10 @@ def _list():
 
 def _lab(figure, gnn, arguments):
     quick = arguments["quick"]
+    sizes = {**figure.full, **(figure.quick if quick else {})}
     return Lab(
         gnn=gnn,
-        sizes=_sizes(figure, arguments),
+        sizes=changed(figure, sizes, arguments["size"]),
         data=(arguments["data"] or figure.data) if figure.data or figure.takes_data else None,
         seeds=figure.seeds and (arguments["seeds"] or (1 if quick else figure.seeds)),
         threads=arguments["threads"] or available_cores(),
@@ -171,33 +163,24 @@ def _lab(figure, gnn, arguments):
     )
 
 
-def _sizes(figure, arguments):
-    """Return the sizes of a figure as they are asked for."""
-    sizes = {**figure.full, **(figure.quick if arguments["quick"] else {})}
-    return changed(figure, sizes, arguments["size"])
-
-
 def _make(figure, lab, folder, arguments):
     """Do the runs of a figure, write its files, and print its table and verdicts."""
-    print(f"{figure.id}: {figure.title}", flush=True)
+    print(f"{figure.id}: {figure.title}\n\n{figure.about}", flush=True)
     with Stages() as stages:
-        done = finish(
-            figure,
-            lab,
-            folder,
-            again=arguments["again"],
-            show=lambda share: stages.show(figure.id, share),
-        )
+        show = partial(stages.show, figure.id)
+        done = finish(figure, lab, folder, again=arguments["again"], show=show)
     titles, lines = figure.table(lab, done.rows)
-    verdicts, shown = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
+    verdicts, panels = figure.judged(lab, done.rows), figure.plot(lab, done.rows)
     _write_rows(folder / f"{figure.id}.csv", done.rows)
     record = _record(figure, lab, done, titles, lines, verdicts)
     write_json(folder / f"{figure.id}.json", {**record, "command": _typed(figure, arguments)})
-    drawn = _draw(folder, figure, shown, lab, done)
+    drawn = _draw(folder, figure, panels, lab, done)
     print()
     print(table([[str(word) for word in line] for line in (titles, *lines)]))
     for verdict in verdicts:
         print("\n{where}: {says}\n  here: {ours}".format(**verdict))
+        if rule := figure.claims[verdict["claim"]].get("rule", figure.rule):
+            print(f"  it holds where {rule}")
         print(": ".join(filter(None, (f"  {verdict['outcome']}", verdict["because"]))))
     if lab.quick:
         print("\nquick: these sizes are too small for the verdicts to mean anything")
@@ -214,6 +197,7 @@ def _make(figure, lab, folder, arguments):
 
 
 def _record(figure, lab, done, titles, lines, verdicts):
+    settings = {"data": lab.data, "seeds": lab.seeds, "sizes": lab.sizes}
     return {
         "id": figure.id,
         "also": list(figure.also),
@@ -223,12 +207,7 @@ def _record(figure, lab, done, titles, lines, verdicts):
         "timed": figure.timed,
         "noisy": done.noisy,
         "machine": machine(lab),
-        "settings": {
-            "impl": lab.gnn.__name__,
-            "data": lab.data,
-            "seeds": lab.seeds,
-            "sizes": lab.sizes,
-        },
+        "settings": {"impl": lab.gnn.__name__, **settings},
         "titles": list(titles),
         "table": [[str(word) for word in line] for line in lines],
         "verdicts": verdicts,
@@ -261,16 +240,61 @@ def _write_rows(path, rows):
         writer.writerows(rows)
 
 
-def _draw(folder, figure, shown, lab, done):
+def _draw(folder, figure, panels, lab, done):
     """Draw the picture; return the kinds of its files, and say why one is missing."""
     data = f"{one_line(lab.data)}, " if lab.data else ""
     note = f"{figure.id}: {data}{lab.gnn.__name__}, {lab.threads} threads, {done.date}"
     drawn = []
     for kind in plotting.FORMATS:
         name = f"{figure.id}.{kind}"
-        why = missing(plotting.draw, folder / name, shown, note)
+        why = missing(plotting.draw, folder / name, panels, note)
         if why is None:
             drawn.append(kind)
         else:
             print(f"note: no {name}: {why}", file=sys.stderr)
     return drawn
+
+
+def typed_size(text):
+    """Return the name and the value that a user typed; argparse reports the errors."""
+    name, _, value = text.partition("=")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        form = f"must be NAME=VALUE, VALUE as in JSON, got {shown(text)}"
+        raise argparse.ArgumentTypeError(form) from None
+
+
+def changed(figure, sizes, wanted):
+    """Return the sizes of a figure with those that a user wants, [(name, value), ..].
+
+    A size that the figure does not have is refused, and a value of another kind than its own.
+    """
+    for name, value in wanted:
+        if name not in sizes:
+            raise UserError(f"--size: {figure.id} has no size {name!r}; it has {', '.join(sizes)}")
+        if not _alike(value, figure.full[name]):
+            example = json.dumps(figure.full[name])
+            got = shown(json.dumps(value))
+            raise UserError(f"--size {name} must be of the kind of {example}, got {got}")
+    return {**sizes, **dict(wanted)}
+
+
+def _alike(value, own):
+    """Say whether a value has the kind of a figure's own.
+
+    Lists may be longer or shorter; where the figure has an empty one, it is of words.
+    """
+    if isinstance(own, list):
+        kind = own[0] if own else ""
+        return isinstance(value, list) and all(_alike(one, kind) for one in value)
+    if isinstance(own, dict):
+        return (
+            isinstance(value, dict)
+            and value.keys() == own.keys()
+            and all(_alike(value[key], own[key]) for key in own)
+        )
+    if isinstance(own, str) or isinstance(value, bool):
+        return isinstance(value, type(own))
+    number = isinstance(value, int if isinstance(own, int) else int | float)
+    return number and math.isfinite(value) and value >= 0

@@ -1,11 +1,11 @@
 """What an experiment is: runs that give rows, a table and a picture of them, verdicts on claims.
 
-An experiment measures a figure or a table of the papers again. Its sizes and the papers' claims are
-in ``experiments.toml``, its code is a module in `experiments` with these functions of a `Lab` and
-rows:
+An experiment measures a figure or a table of the papers again. ``experiments.toml`` says what it is
+about, its sizes, what the papers print and claim, and in which words a verdict says what was found.
+Its code is a module in `experiments` with these functions of a `Lab` and rows:
 
     cells(lab)           the runs, each a dict of plain values that says all about it; not where
-                         experiments.toml names the sizes whose values they combine
+                         experiments.toml has their form, see `crossed`
     measure(lab, cell)   rows of one run: a list of dicts of plain values
     table(lab, rows)     (titles, rows of words) for the terminal and the documentation
     verdicts(lab, rows)  a `Verdict` for each claim of the paper
@@ -15,15 +15,28 @@ Rows carry the values of their cell, so that a CSV file of them is complete. Wha
 time is measured in turns in one run.
 """
 
+import importlib
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import product
+from functools import cache
+from itertools import chain, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.distributed.launch import available_cores
+from refimpl.lab.training.config import suggestion
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ABOUT: dict[str, dict[str, Any]] = tomllib.loads(
+    Path(__file__).with_name("experiments.toml").read_text(encoding="utf-8")
+)
 HOLDS = "holds"
 WEAKER = "holds weaker"
 FAILS = "does not hold here"
@@ -33,24 +46,25 @@ NEARLY, CLEARLY = 0.9, 1.05  # of a printed number, and of the number that would
 
 
 class Verdict(NamedTuple):
-    """What became of a claim.
-
-    Attributes
-    ----------
-    claim : str
-        Its name in experiments.toml, such as "I-sampling-20x".
-    ours : str
-        What was found here, with its number; of what is not tested, the nearest thing that was.
-    outcome : str
-        Of `OUTCOMES`.
-    because : str
-        Why; needed where it was not tested.
-    """
+    """What became of a claim: what was found here, one of `OUTCOMES`, and why."""
 
     claim: str
     ours: str
     outcome: str
     because: str = ""
+
+
+def verdict(claim, outcome, **found):
+    """Return the `Verdict` on a claim, in the words of experiments.toml, with what was found.
+
+    The words stand beside the claim or, for all claims of a figure, beside its title: `ours`, and
+    why the claim does not hold (`because`) or is not tested (`untested`), or in any case (`note`).
+    """
+    (about,) = (about for about in ABOUT.values() if claim in about["claims"])
+    words = {**about, **about["claims"][claim]}
+    reason = {HOLDS: "note", UNTESTED: "untested"}.get(outcome, "because")
+    because = words.get(reason, words.get("note", ""))
+    return Verdict(claim, words["ours"].format(**found), outcome, because.format(**found))
 
 
 def graded(ours, printed, nothing=1.0):
@@ -64,109 +78,82 @@ def graded(ours, printed, nothing=1.0):
     return WEAKER if ours > CLEARLY * nothing else FAILS
 
 
-def amdahl(saved, share=1.0):
-    """Return the largest speed-up, if a share of the time loads rows and some rows are saved."""
-    return 1 / (1 - share * saved)
-
-
 def ranked(holds, weaker):
     """Return the outcome of a claim that holds, else holds weaker, where these are true."""
     return HOLDS if holds else WEAKER if weaker else FAILS
 
 
-def crossed(lab, *axes):
-    """Return a run for each combination of values: of each size named, or of "seed" the seeds."""
-    sizes = {**lab.sizes, "seed": list(range(lab.seeds or 0))}
-    values = [sizes[axis] if isinstance(sizes[axis], list) else [sizes[axis]] for axis in axes]
-    return [dict(zip(axes, each, strict=True)) for each in product(*values)]
+def crossed(lab, forms):
+    """Return the runs of experiments.toml: for each form, one for each combination of its values.
+
+    A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds,
+    "@threads" for `thread_counts` and "@ends" for its ends. Where a key names several columns, a
+    value has a part for each.
+    """
+    known = {**lab.sizes, "seed": list(range(lab.seeds or 0)), "threads": lab.thread_counts()}
+    known["ends"] = sorted({1, lab.threads})
+    runs = []
+    for form in forms:
+        values = [known[x[1:]] if str(x).startswith("@") else x for x in form.values()]
+        for each in product(*(x if isinstance(x, list) else [x] for x in values)):
+            pairs = zip(form, each, strict=True)
+            named = (zip(k.split(","), x if "," in k else [x], strict=True) for k, x in pairs)
+            runs.append(dict(chain.from_iterable(named)))
+    return runs
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure or table of the papers, and how it is made again.
+    """A figure or table of the papers, and how it is made again; see the module."""
 
-    Attributes
-    ----------
-    id : str
-        A letter of the paper and its item: "V-fig14". Others that it shows as well are in `also`.
-    title : str
-    full, quick : dict
-        Sizes of the runs; `quick` only those that differ.
-    cells, measure, table, verdicts, plot : callables
-        See the module.
-    claims : dict
-        {name: {"where": paper and section, "says": the claim, with its number}}
-    data : str or None
-        The data set where the user gives none; None if it makes its own graphs.
-    takes_data : bool
-        Whether one that makes its own graphs takes the user's data set as well.
-    seeds : int or None
-        How many, where the user does not say; None if nothing depends on a seed of the user's.
-    timed : bool
-        Whether it shows times, which a busy machine spoils.
-    also : tuple of str
-    """
-
-    id: str
+    id: str  # a letter of the paper and its item: "V-fig14"; others that it shows are in `also`
     title: str
-    full: dict[str, Any]
-    quick: dict[str, Any]
+    full: dict[str, Any]  # sizes of the runs
+    quick: dict[str, Any]  # those that differ with --quick
     cells: Callable[..., list]
     measure: Callable[..., list]
     table: Callable[..., tuple]
     verdicts: Callable[..., list]
     plot: Callable[..., list]
-    claims: dict[str, dict[str, str]]
-    data: str | None = None
-    takes_data: bool = False
-    seeds: int | None = None
-    timed: bool = False
+    claims: dict[str, dict[str, Any]]  # by name: "where", paper and section, "says" and more
+    about: str = ""
+    rule: str = ""  # when a claim holds, where it is the same for all
+    data: str | None = None  # where the user gives none; None if it makes its own graphs
+    takes_data: bool = False  # whether one that makes its own graphs takes the user's data as well
+    seeds: int | None = None  # where the user does not say; None if nothing depends on them
+    timed: bool = False  # whether it shows times, which a busy machine spoils
     also: tuple[str, ...] = ()
 
     def judged(self, lab, rows):
         """Return the verdicts as dicts, with where the paper has each claim, and what it says."""
         return [
-            {"claim": one.claim, **self.claims[one.claim], **one._asdict()}
+            {"claim": one.claim, "where": about["where"], "says": about["says"], **one._asdict()}
             for one in self.verdicts(lab, rows)
+            for about in [self.claims[one.claim]]
         ]
 
 
 @dataclass
 class Lab:
-    """What an experiment runs with.
+    """What an experiment runs with."""
 
-    Attributes
-    ----------
-    gnn : module
-        refimpl or fastimpl.
-    sizes : dict
-        `Experiment.full`, or that with what `Experiment.quick` or the user changes.
-    data : str or None
-        The data set, as `load_dataset` takes it.
-    seeds : int or None
-    threads : int
-        The most that may be used.
-    quick : bool
-    """
-
-    gnn: Any
-    sizes: dict[str, Any]
-    data: str | None = None
+    gnn: Any  # refimpl or fastimpl
+    sizes: dict[str, Any]  # `Experiment.full`, with what `Experiment.quick` or the user changes
+    data: str | None = None  # the data set, as `load_dataset` takes it
     seeds: int | None = None
-    threads: int = field(default_factory=available_cores)
+    threads: int = field(default_factory=available_cores)  # the most that may be used
     quick: bool = False
     kept: dict = field(default_factory=dict, repr=False)
 
     def dataset(self, **options):
         """Return the data set, read once; `options` are those of `load_dataset`."""
-        return self.once(
-            ("dataset", self.data, *sorted(options.items())), lambda: self._load(options)
-        )
 
-    def _load(self, options):
-        assert self.data is not None  # of figures that have a data set
-        with user_errors():
-            return load_dataset(self.data, **options)
+        def load():
+            assert self.data is not None  # of figures that have a data set
+            with user_errors():
+                return load_dataset(self.data, **options)
+
+        return self.once(("dataset", self.data, *sorted(options.items())), load)
 
     def once(self, key, make):
         """Return what `make` returns, made once for all runs; the last few are kept."""
@@ -184,3 +171,35 @@ class Lab:
     def has_cores(self, count):
         """Say whether so many threads may be used, each with a core of its own."""
         return min(self.threads, available_cores()) >= count
+
+
+def known():
+    """Return all experiments, a dict of `Experiment` by id, in the papers' order."""
+    return {id: load(id) for id in ABOUT}
+
+
+@cache
+def load(id):
+    """Return the `Experiment` with an id of `ABOUT`, always the same one."""
+    about = ABOUT[id]
+    module = importlib.import_module(f"bench.figures.experiments.{about['module']}")
+    parts = {part: getattr(module, part) for part in ("measure", "table", "verdicts", "plot")}
+    forms = about.get("cells")
+    parts["cells"] = module.cells if forms is None else lambda lab: crossed(lab, forms)
+    described = (about.keys() & Experiment.__dataclass_fields__.keys()) - {"cells"}
+    return Experiment(id=id, **{key: about[key] for key in described}, **parts)
+
+
+def find(words):
+    """Return the experiments that a user names, or refuse; ``["all"]`` are all of them."""
+    figures = known()
+    if words == ["all"]:
+        return list(figures.values())
+    names = {
+        name.lower(): figure for figure in figures.values() for name in (figure.id, *figure.also)
+    }
+    for word in words:
+        if word.lower() not in names:
+            close = suggestion(word.lower(), names)
+            raise UserError(f"there is no figure {word!r}{close}; python -m bench figure list")
+    return list({figure.id: figure for figure in (names[word.lower()] for word in words)}.values())

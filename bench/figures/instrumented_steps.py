@@ -21,16 +21,11 @@ class ExactRows:
         return [kept[place][0] for place in list(stack.layers)[1:]]  # the input of the next
 
 
-class WatchedHistories:
-    """Histories that note the rows that are read and written."""
+class NotedHistories:
+    """Histories that note the rows that are read and written, as (layer, nodes, rows)."""
 
     def __init__(self, histories):
-        self.histories = histories
-        self.begin()
-
-    def begin(self):
-        """Forget what was noted."""
-        self.was_read, self.was_written = [], []
+        self.histories, self.was_read, self.was_written = histories, [], []
 
     def read(self, layer, ids):
         """Return a copy of the rows of some nodes in a layer, and note it."""
@@ -47,23 +42,16 @@ class WatchedHistories:
 class WatchedRun:
     """A run whose steps say what they read of earlier iterations, and what they computed with it.
 
-    Parameters
-    ----------
-    trainer : Trainer
-        Of FreshGNN, or of a method with histories: these are filled with exact rows before the
-        first step.
-    exact : ExactRows
+    It is FreshGNN's, or that of a method with histories: these are filled with the rows of `exact`,
+    an `ExactRows`, before the first step.
     """
 
     def __init__(self, trainer, exact):
         self.trainer, self.fresh = trainer, trainer.config.method.name == "fresh"
-        if self.fresh:
-            return
-        self.histories = WatchedHistories(trainer.iterations.histories)
-        trainer.iterations.histories = self.histories
-        everyone = np.arange(trainer.run.graph.n)
-        for layer, rows in enumerate(exact.now()[: trainer.config.layers - 1], start=1):
-            self.histories.write(layer, everyone, rows)
+        if not self.fresh:
+            self.histories, everyone = trainer.iterations.histories, np.arange(trainer.run.graph.n)
+            for layer, rows in enumerate(exact.now()[: trainer.config.layers - 1], start=1):
+                self.histories.write(layer, everyone, rows)
 
     def step(self):
         """Do an iteration; return what was read, and what was computed in layers 2 .. L - 1.
@@ -78,9 +66,9 @@ class WatchedRun:
                 read.append((layer, nodes[cached], rows[cached]))
                 made.append((layer, nodes[~cached], rows[~cached]))
         else:
-            self.histories.begin()
+            noted = self.trainer.iterations.histories = NotedHistories(self.histories)
             self.trainer.step()
-            read, made = self.histories.was_read, self.histories.was_written
+            read, made = noted.was_read, noted.was_written
         return read, [one for one in made if one[0] > 1]
 
 
@@ -94,16 +82,8 @@ def fresh_step(trainer):
 def distances(found, exact):
     """Return how far some rows are from the exact ones, and the lengths of these: two arrays.
 
-    Parameters
-    ----------
-    found : list of (layer, nodes, rows)
-    exact : list of (n, width) arrays
-        Of layers 1, 2, ..
-
-    Returns
-    -------
-    two float64 arrays
-        Of all layers, one behind the other; Euclidean.
+    `found` is a list of (layer, nodes, rows), `exact` the (n, width) arrays of layers 1, 2, .. The
+    Euclidean distances and lengths of all layers stand one behind the other.
     """
     far, long = [np.empty(0)], [np.empty(0)]
     for layer, nodes, rows in found:

@@ -13,98 +13,45 @@ PARTS = ("sampling", "aggregation", "weights", "other")
 def seconds_in_turns(tasks, rounds, *, warm_up=1):
     """Return the seconds that each task takes in each round: {name: list of `rounds` floats}.
 
-    Parameters
-    ----------
-    tasks : dict
-        {name: function}; a function takes the number of the round, from 0, warm-up included.
-    rounds, warm_up : int
-        Rounds that count, and rounds before them that do not. Each begins with another task.
+    A task is a function of the number of the round, from 0, warm-up included; see `in_turns`.
     """
     timed = {name: partial(elapsed, task) for name, task in tasks.items()}
     return in_turns(timed, rounds, warm_up)
 
 
-def steps_in_turns(trainers, rounds, *, steps=1, threads=None):
+def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
     """Return what a step of each trainer takes in each round; then close the trainers.
 
-    A round that does not count comes first.
-
-    Parameters
-    ----------
-    trainers : dict
-        {name: Trainer}
-    rounds : int
-    steps : int or dict
-        Of a round; where it differs, {name: int}. With sampled subgraphs the size of the pool, so
-        that each round draws as many as it uses.
-    threads : dict, optional
-        {name: the most threads}
-
-    Returns
-    -------
-    dict
-        {name: list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole"
+    Rounds that do not count come first. A round has so many steps of each of {name: Trainer}; where
+    that differs, `steps` is {name: int}. With sampled subgraphs it is the size of the pool, so that
+    each round draws as many as it uses. `threads` is {name: the most threads}. Returned is {name:
+    list of {part: seconds of a step}}, parts being `PARTS` and their sum, "whole".
     """
     counts = steps if isinstance(steps, dict) else dict.fromkeys(trainers, steps)
     limits = threads or {}
-    tasks = {
-        name: partial(_step_of_a_round, trainer, counts[name], limits.get(name))
-        for name, trainer in trainers.items()
-    }
+
+    def step(name, _number):
+        meter, count = trainers[name].meter, counts[name]
+        before = dict(meter.seconds)
+        with limited_threads(limits.get(name)):
+            for _ in range(count):
+                trainers[name].step()
+        spent = {part: (meter.seconds[part] - before[part]) / count for part in TRAINING}
+        named = {part: spent.pop(part) for part in PARTS}
+        named["other"] += sum(spent.values())
+        return named | {"whole": sum(named.values())}
+
     with ExitStack() as until_measured:
         for trainer in trainers.values():
             until_measured.enter_context(trainer)
-        return in_turns(tasks, rounds, warm_up=1)
-
-
-def _step_of_a_round(trainer, steps, threads, _number):
-    """Take some steps; return the seconds of one by part."""
-    before = dict(trainer.meter.seconds)
-    with limited_threads(threads):
-        for _ in range(steps):
-            trainer.step()
-    spent = {part: (trainer.meter.seconds[part] - before[part]) / steps for part in TRAINING}
-    named = {part: spent.pop(part) for part in PARTS}
-    named["other"] += sum(spent.values())
-    return named | {"whole": sum(named.values())}
-
-
-def epochs_in_turns(trainers, count):
-    """Train several models on by turns, epoch by epoch; return the seconds of each epoch.
-
-    Evaluation takes its turn too, but is not counted.
-
-    Parameters
-    ----------
-    trainers : dict
-        {name: trainer}
-    count : int
-
-    Returns
-    -------
-    dict
-        {name: list of `count` floats}
-    """
-
-    def epoch(trainer, _number):
-        before = trainer.meter.seconds["evaluation"]
-        seconds = elapsed(trainer.epoch)
-        return seconds - (trainer.meter.seconds["evaluation"] - before)
-
-    return in_turns({name: partial(epoch, one) for name, one in trainers.items()}, count)
+        return in_turns({name: partial(step, name) for name in trainers}, rounds, warm_up)
 
 
 def rows_of_rounds(found, *names, key=None):
     """Return a row for each round of each thing that was measured in turns.
 
-    Parameters
-    ----------
-    found : dict
-        {name: list of measurements}; a name may be a tuple.
-    *names : str
-        The columns of the parts of a name.
-    key : str, optional
-        The column of the measurement; without it, measurements are dicts of columns.
+    `found` is {name: list of measurements}; a name may be a tuple, of which `names` are the
+    columns. Measurements go into the column `key`; without it, they are dicts of columns.
     """
     return [
         {

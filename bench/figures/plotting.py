@@ -1,95 +1,60 @@
 """What a figure draws, as data: curves and bars, drawn in one style by `draw`.
 
-Each series has a marker, a dash pattern or a hatch of its own beside its colour, and colours of
-different lightness, so that the pictures can be read in grey. Ranges over seeds or rounds are
-drawn as bands and error bars, what a paper prints as hollow marks.
+The style is that of ``figures.mplstyle``; bars have hatches beside their colours. Ranges over seeds
+or rounds are drawn as bands and error bars, what a paper prints as hollow marks.
 """
 
 import math
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from bench.figures.result_rows import curve_of, groups_of
+import numpy as np
+
+from bench.figures.result_rows import curve_of, groups_of, values_of
 from refimpl._support.whole_files import replacing
 
 FORMATS = "svg", "png"
-COLORS = "#0b3c5d", "#d1495b", "#5b8c5a", "#e0a458", "#7a5195", "#57a0c9", "#3d3d3d", "#a7a7a7"
-MARKERS = "osD^vXP*"
-STYLE: Any = {
-    "text.parse_math": False,  # a name may hold a "$"
-    "svg.hashsalt": "minibatch-gnn",
-    "svg.fonttype": "none",  # words, not shapes: small, and a reader can search them
-    "font.size": 9,
-    "axes.titlesize": 10,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "legend.frameon": False,
-    "hatch.linewidth": 0.6,
-}
+STYLE = Path(__file__).with_name("figures.mplstyle")
 COLUMNS = 2
 SIZE = 4.8, 3.4  # inches, of a panel
-DASHES = "-", (0, (5, 1.5)), (0, (1.2, 1.2)), "-.", (0, (7, 1.5, 1.2, 1.5)), (0, (3, 3)), "-", "--"
 HATCHES = "", "///", "...", "\\\\\\", "xxx", "---", "ooo", "+++"
-PRINTED = "#3d3d3d"
+PRINTED: Any = {"color": "#3d3d3d", "marker": "o", "markerfacecolor": "white"}
+PRINTED_MARK: Any = {**PRINTED, "linestyle": "", "markersize": 5}
 MANY = 2e3  # times: over a wider logarithmic axis there are powers of ten alone
 SCALES = "xscale", "yscale"
 
 
 class Curve(NamedTuple):
-    """A line through points, with a band from `low` to `high` where these are given.
-
-    printed : bool
-        Whether it is the paper's own.
-    marked : bool
-        Whether its points have marks: not where there are very many.
-    """
+    """A line through points, with a band from `low` to `high` where these are given."""
 
     x: list
     y: list
     low: list | None = None
     high: list | None = None
-    printed: bool = False
-    marked: bool = True
+    printed: bool = False  # whether it is the paper's own
+    marked: bool = True  # whether its points have marks: not where there are very many
 
 
 class Lines(NamedTuple):
-    """Curves in one pair of axes.
-
-    curves : dict
-        {name: Curve}
-    axes : dict
-        What `matplotlib.axes.Axes.set` takes.
-    ticks : sequence of numbers, optional
-        The only ticks of x.
-    """
+    """Curves in one pair of axes."""
 
     title: str
     x_label: str
     y_label: str
     curves: dict[str, Curve]
-    axes: dict[str, Any] = {}
-    ticks: Any = None
+    axes: dict[str, Any] = {}  # what `matplotlib.axes.Axes.set` takes
+    ticks: Any = None  # the only ticks of x
 
 
 class Bars(NamedTuple):
-    """Groups of bars, a bar for each series in each group.
-
-    names : list of str
-        Of the groups.
-    series : dict
-        {name: a number or None for each group}
-    ranges : dict
-        {name: (low, high) for each group}, for series that have them.
-    printed : dict
-        {name: a number or None for each group}: the paper's, drawn as marks on the bars.
-    stacked : bool
-    """
+    """Groups of bars, a bar for each series in each group; a series has a value for each group."""
 
     title: str
     y_label: str
-    names: list[str]
-    series: dict[str, list]
-    ranges: dict[str, list] = {}
-    printed: dict[str, list] = {}
+    names: list[str]  # of the groups
+    series: dict[str, list]  # numbers, or None
+    ranges: dict[str, list] = {}  # (low, high), of series that have them
+    printed: dict[str, list] = {}  # the paper's numbers, drawn as marks on the bars
     stacked: bool = False
     axes: dict[str, Any] = {}
 
@@ -111,6 +76,16 @@ def level(x, y):
     return Curve(list(x), list(y) if isinstance(y, list) else [y] * len(x), marked=False)
 
 
+def lines_of(rows, labels, *columns, axes=None, ticks=True, **form):
+    """Return the `Lines` of `curves_of`; `labels` are the title and those of the axes.
+
+    With `ticks`, every x has one, and nothing else.
+    """
+    marks = sorted(values_of(rows, columns[0])) if ticks else None
+    title, x, y = labels
+    return Lines(title, x, y, curves_of(rows, *columns, **form), axes or {}, marks)
+
+
 def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, axes=None):
     """Return a bar with its range for each `Spread` of a dict, and what a paper prints beside."""
     values = list(spreads.values())
@@ -121,17 +96,11 @@ def bars_of(title, y_label, spreads, *, name="here", scale=1.0, printed=None, ax
 
 
 def draw(path, panels, note=""):
-    """Draw panels into a file whose name ends in one of `FORMATS`; same bytes for same panels.
-
-    Raises
-    ------
-    ImportError
-        Without matplotlib.
-    """
+    """Draw panels into a file whose name ends in one of `FORMATS`; same bytes for same panels."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure  # without pyplot: no display, no global state
 
-    with rc_context(STYLE):
+    with rc_context(fname=STYLE):
         columns = min(COLUMNS, len(panels))
         lines = math.ceil(len(panels) / columns)
         figure = Figure(figsize=(SIZE[0] * columns, SIZE[1] * lines + 0.3), layout="constrained")
@@ -157,19 +126,12 @@ def draw(path, panels, note=""):
 
 
 def _draw_lines(axes, panel):
-    ours = [name for name, curve in panel.curves.items() if not curve.printed]
     for name, curve in panel.curves.items():
-        form: Any
-        if curve.printed:
-            form = {"color": PRINTED, "linestyle": ":", "marker": "o", "markerfacecolor": "white"}
-        else:
-            at = ours.index(name) % len(COLORS)
-            form = {"color": COLORS[at], "linestyle": DASHES[at], "marker": MARKERS[at]}
-        if not curve.marked:
-            form["marker"] = ""
-        axes.plot(curve.x, curve.y, label=name, markersize=4, linewidth=1.4, **form)
+        form = {**PRINTED, "linestyle": ":"} if curve.printed else {}
+        form |= {} if curve.marked else {"marker": ""}
+        (line,) = axes.plot(curve.x, curve.y, label=name, markersize=4, linewidth=1.4, **form)
         if curve.low is not None:
-            band = {"color": form["color"], "alpha": 0.15, "linewidth": 0}
+            band = {"color": line.get_color(), "alpha": 0.15, "linewidth": 0}
             axes.fill_between(curve.x, curve.low, curve.high, **band)
     axes.set_xlabel(panel.x_label)
     if panel.ticks is not None:
@@ -179,48 +141,36 @@ def _draw_lines(axes, panel):
 
 def _draw_bars(axes, panel):
     count = 1 if panel.stacked else len(panel.series)
-    width, base = 0.8 / count, [0.0] * len(panel.names)
+    width, base = 0.8 / count, np.zeros(len(panel.names))
     for at, (name, values) in enumerate(panel.series.items()):
         shift = 0 if panel.stacked else (at - (count - 1) / 2) * width
-        there = [(i, y) for i, y in enumerate(values) if y is not None]
-        places, heights = [i + shift for i, _ in there], [y for _, y in there]
+        places, heights = np.arange(len(values)) + shift, np.array(values, float)  # NaN for None
         errors = None
         if name in panel.ranges:
-            spans = [panel.ranges[name][i] for i, _ in there]
-            below = [y - low for y, (low, _) in zip(heights, spans, strict=True)]
-            above = [high - y for y, (_, high) in zip(heights, spans, strict=True)]
-            errors = [below, above]
-        form = {"facecolor": COLORS[at % len(COLORS)], "edgecolor": "white", "linewidth": 0.5}
+            spans = [span or (np.nan, np.nan) for span in panel.ranges[name]]
+            errors = np.abs(np.array(spans, float).T - heights)
         axes.bar(
             places,
             heights,
             width,
-            bottom=[base[i] for i, _ in there] if panel.stacked else 0,
+            bottom=base.copy(),
             yerr=errors,
             error_kw={"elinewidth": 0.8, "capsize": 2},
             hatch=HATCHES[at % len(HATCHES)],
             label=name,
-            **form,
+            facecolor=f"C{at}",
+            edgecolor="white",
+            linewidth=0.5,
         )
-        for i, y in there if panel.stacked else ():
-            base[i] += y
-        marks = [(i + shift, y) for i, y in enumerate(panel.printed.get(name, [])) if y is not None]
-        if marks:
-            axes.plot(*zip(*marks, strict=True), **_PRINTED_MARK)
+        if panel.stacked:
+            base += np.nan_to_num(heights)
+        if name in panel.printed:
+            axes.plot(places, np.array(panel.printed[name], float), **PRINTED_MARK)
     long = max(map(len, panel.names)) * len(panel.names) > 45
     form = {"rotation": 30, "ha": "right"} if long else {}
     axes.set_xticks(range(len(panel.names)), labels=panel.names, **form)
     if panel.printed:
-        axes.plot([], [], label="as the paper prints", **_PRINTED_MARK)
-
-
-_PRINTED_MARK = {
-    "color": PRINTED,
-    "linestyle": "",
-    "marker": "o",
-    "markerfacecolor": "white",
-    "markersize": 5,
-}
+        axes.plot([], [], label="as the paper prints", **PRINTED_MARK)
 
 
 def _plain_numbers(axes):

@@ -11,6 +11,9 @@ class Spread(NamedTuple):
     low: float
     high: float
 
+    def __format__(self, form):
+        return self.text(form)
+
     def text(self, form=".3f", *, scale=1.0, unit=""):
         """Return the mean, with the range in brackets where there is one."""
         mean, low, high = (f"{scale * x:{form}}" for x in self)
@@ -29,7 +32,7 @@ def spread(values):
 def middle(values):
     """Return the median, least and largest of some numbers, at least one, as a `Spread`."""
     values = list(values)
-    return Spread(statistics.median(values), min(values), max(values))
+    return spread(values)._replace(mean=statistics.median(values))
 
 
 def bands(spreads, scale=1.0):
@@ -60,12 +63,8 @@ def groups_of(rows, *keys):
 def tabled(groups, columns):
     """Return a table: the titles, and a line for each group of rows.
 
-    Parameters
-    ----------
-    groups : list of lists of rows
-    columns : dict
-        {title: a column of the group's first row, a form of its columns such as "{nodes:,}", or a
-        function of the group}
+    `columns` is {title: a column of the group's first row, a form of its columns such as
+    "{nodes:,}", or a function of the group}.
     """
 
     def cell(column, some):

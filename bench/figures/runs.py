@@ -5,7 +5,7 @@ import json
 from datetime import datetime, timezone
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from types import SimpleNamespace
 
 from refimpl._support.processor import processor
 from refimpl.lab.apps import info
@@ -14,61 +14,22 @@ from refimpl.lab.apps.preparing import facts_of
 from refimpl.lab.apps.report import write_json
 
 RUNS = ".runs"  # folder of finished runs, in the folder of the figures
-
-
-class Finished(NamedTuple):
-    """All runs of a figure.
-
-    Attributes
-    ----------
-    rows : list of dict
-    seconds : float
-        Of all runs, those that were there already included.
-    kept : int
-        How many of the runs were there already.
-    runs : int
-    noisy : bool
-        Whether other programs ran during one of them.
-    date : str
-        Of the last of them.
-    older : int
-        How many of the runs that were there are of other code than there is now.
-    """
-
-    rows: list[dict[str, Any]]
-    seconds: float
-    kept: int
-    runs: int
-    noisy: bool
-    date: str
-    older: int
+KEPT = {"rows", "seconds", "noisy", "date", "code"}  # what a record of a run has
 
 
 def finish(figure, lab, folder, *, again, show):
-    """Do the runs of a figure that are not done yet.
+    """Do the runs of a figure that are not done yet; return all rows, and how they were measured.
 
     A run is known by the figure, its sizes, its cell, what the data set is, the implementation and
-    what it runs on: see `machine`.
-
-    Parameters
-    ----------
-    figure : Experiment
-    lab : Lab
-    folder : Path
-        Where finished runs are kept, in a folder `RUNS`.
-    again : bool
-        Whether to do finished runs once more.
-    show : callable
-        Told the share of the runs that is done.
-
-    Returns
-    -------
-    Finished
+    what it runs on: see `machine`. Finished runs are kept in the folder `RUNS` of `folder`; `again`
+    does them once more. `show` is told the share of the runs that is done.
     """
     cells, records, kept, older = figure.cells(lab), [], 0, 0
     if not cells:
         raise ValueError(f"{figure.id} has no runs")
-    known, code = _known(figure, lab), _code()
+    code, known = _code(), {"figure": figure.id, "sizes": lab.sizes, "machine": machine(lab)}
+    known["data"] = None if lab.data is None else facts_of(lab.dataset())
+    known["impl"] = lab.gnn.__name__
     store = folder / RUNS / figure.id
     store.mkdir(parents=True, exist_ok=True)
     for number, cell in enumerate(cells):
@@ -83,14 +44,14 @@ def finish(figure, lab, folder, *, again, show):
             write_json(path, record)
         records.append(record)
     show(1.0)
-    return Finished(
+    return SimpleNamespace(
         rows=[row for record in records for row in record["rows"]],
         seconds=sum(record["seconds"] for record in records),
-        kept=kept,
+        kept=kept,  # how many of the runs were there already
         runs=len(records),
         noisy=figure.timed and any(record["noisy"] for record in records),
         date=max(record["date"] for record in records),
-        older=older,
+        older=older,  # how many of the kept runs are of other code than there is now
     )
 
 
@@ -111,22 +72,9 @@ def _read(path):
     """Return a record that is there whole; None otherwise."""
     try:
         record = json.loads(path.read_text())
-        record["rows"], record["seconds"], record["noisy"], record["date"]
-        record["code"]
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError):
         return None
-    return record
-
-
-def _known(figure, lab):
-    """Return all that the runs of a figure depend on, but for their cells and their code."""
-    return {
-        "figure": figure.id,
-        "sizes": lab.sizes,
-        "data": None if lab.data is None else facts_of(lab.dataset()),
-        "impl": lab.gnn.__name__,
-        "machine": machine(lab),
-    }
+    return record if isinstance(record, dict) and record.keys() >= KEPT else None
 
 
 def _code():

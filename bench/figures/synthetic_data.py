@@ -1,11 +1,11 @@
 """Random graphs and data sets to measure on: like the papers', and with edges of bounded length."""
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components, dijkstra
 
+from bench.figures.experiment import ABOUT
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.generators import power_law
@@ -16,21 +16,8 @@ SEED = 0
 PATIENCE = 60  # rounds of drawing, before a band counts as too narrow for so many edges
 
 
-class Like(NamedTuple):
-    """The training graph of one of the papers' data sets, by its numbers (J Table 2)."""
-
-    nodes: int
-    degree: float  # mean
-    features: int
-    classes: int
-
-
-LIKE = {
-    "PPI": Like(9_700, 28, 50, 121),
-    "Reddit": Like(153_000, 70, 602, 41),
-    "Yelp": Like(537_635, 15, 300, 100),
-    "Amazon": Like(1_279_168, 16, 200, 107),  # a tenth of its degree, for its size alone
-}
+# The training graphs of the papers' data sets: nodes, mean degree, features, classes (J Table 2)
+LIKE = ABOUT["I-fig3"]["like"]
 
 
 def graph_like(name, shrink=1):
@@ -39,14 +26,14 @@ def graph_like(name, shrink=1):
     `shrink` makes it so many times smaller, at the same degree where that is a tenth of its nodes
     at most.
     """
-    like = LIKE[name]
-    return power_law(max(like.nodes // shrink, round(10 * like.degree)), like.degree, SEED)
+    nodes, degree, *_ = LIKE[name]
+    return power_law(max(nodes // shrink, round(10 * degree)), degree, SEED)
 
 
 def data_like(name, shrink=1):
     """Return the data set of `graph_like`, all of whose nodes are trained on."""
-    like, graph = LIKE[name], graph_like(name, shrink)
-    return data_on(graph, np.arange(graph.n), like.features, like.classes, SEED)
+    graph, (*_, features, classes) = graph_like(name, shrink), LIKE[name]
+    return data_on(graph, np.arange(graph.n), features, classes, SEED)
 
 
 def data_on(graph, roots, features, classes=10, seed=0):
@@ -77,12 +64,8 @@ def banded(n, mean_degree, band, exponent, seed=0):
     """Return an undirected graph with ``mean_degree * n / 2`` edges |u - v| <= band.
 
     The first end of an edge is drawn in proportion to the weights of all nodes, the second to
-    those of the nodes within the band; weights are a power law in random order.
-
-    Raises
-    ------
-    ValueError
-        If so many different edges are not found.
+    those of the nodes within the band; weights are a power law in random order. A band that has no
+    room for so many different edges is refused.
     """
     rng, count = np.random.default_rng(seed), round(mean_degree * n / 2)
     weights = rng.permutation(((np.arange(n) + 0.5) / n) ** (-1 / (exponent - 1)))

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from generated import directive, folded, plain, table
 
-from bench.figures import catalogue
+from bench.figures import experiment
 from refimpl.lab.apps.papers import LETTERS, TITLES
 
 if sys.version_info >= (3, 11):
@@ -49,7 +49,7 @@ def about(id):
 
 def verdict_of(claim):
     """Return the figure that judges a claim, and its verdict."""
-    for id in catalogue.ABOUT:
+    for id in experiment.ABOUT:
         for verdict in result_of(id)["verdicts"]:
             if verdict["claim"] == claim:
                 return id, verdict
@@ -105,7 +105,7 @@ def paper_figure(id):
 def paper_figures():
     """Return a section for each figure."""
     sections = []
-    for id, figure in catalogue.known().items():
+    for id, figure in experiment.known().items():
         names = ", ".join(title_of(name) for name in (id, *figure.also))
         head = f"(figure-{id.lower()})=\n# {plain(figure.title)}: {names}"
         sections.append(f"{head}\n\n{paper_figure(id)}")
@@ -121,7 +121,7 @@ def paper_verdict(claim):
 
 def paper_items():
     """Return a table of every figure and table of the papers."""
-    figures = catalogue.known().values()
+    figures = experiment.known().values()
     shown = {name: figure.id for figure in figures for name in (figure.id, *figure.also)}
     lines = []
     for item in known()["item"]:
@@ -129,7 +129,7 @@ def paper_items():
             lines.append((title_of(item["id"]), f"a drawing: {plain(item['illustration'])}", ""))
             continue
         id = shown[item["id"]]
-        title = link(plain(catalogue.load(id).title), id)
+        title = link(plain(experiment.load(id).title), id)
         lines.append((title_of(item["id"]), title, f"`python -m bench figure {item['id']}`"))
     return table(("in the paper", "here", "command"), lines, (3, 5, 4), "results")
 

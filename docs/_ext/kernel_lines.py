@@ -71,7 +71,7 @@ def fast(place):
                 if isinstance(owner, ModuleType) and (head := cython_head(owner, node.attr)):
                     found.setdefault(head)
             elif isinstance(node, ast.Name):
-                other = inspect.unwrap(known.get(node.id) or visit)
+                other = inspect.unwrap(known.get(node.id, visit))
                 if inspect.isfunction(other) and other.__module__.startswith("fastimpl"):
                     visit(other)
 

@@ -38,7 +38,7 @@ from source_pages import link_to, numbered_code
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-TABLE_HEAD = "| id | where | printed | meant, and why | test |\n| --- | --- | --- | --- | --- |\n"
+TABLE_HEAD = "| id | where | printed | here, and why | test |\n| --- | --- | --- | --- | --- |\n"
 
 
 class ReferenceCode(SphinxDirective):

@@ -2,10 +2,11 @@
 
 import math
 
-from refimpl.streams import NEIGHBOR, RELATION, SHARED, floyd, key
+from refimpl.samplers.labor import normal_quantile
+from refimpl.streams import LABOR, NEIGHBOR, RELATION, SHARED, floyd, key, uniform
 
 
-def sample_mfg(graph, roots, fanouts, seed, epoch, batch, mode):
+def sample_mfg(graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency):
     nodes, blocks, rows = [list(roots)], [], {}
     for hop, fanout in enumerate(fanouts):  # the roots' hop first, which is layer L
         dst, layer = nodes[0], len(fanouts) - hop
@@ -14,6 +15,10 @@ def sample_mfg(graph, roots, fanouts, seed, epoch, batch, mode):
             if isinstance(fanout, list):
                 name = seed, RELATION, epoch, batch, layer
                 rows[v] = by_relation(graph.edge_types, row, fanout, name, v)
+            elif mode.startswith("labor"):
+                nodes_of_row = [graph.indices[j] for j in row]
+                r = [variate(u, seed, epoch, batch, layer, batch_dependency) for u in nodes_of_row]
+                rows[v] = by_variates(row, fanout, r, mode)
             elif mode == "layered":
                 rows[v] = pick(row, fanout, key(seed, NEIGHBOR, epoch, batch, layer, v))
             elif v not in rows:  # "shared": drawn in the hop after the one that met v
@@ -32,6 +37,25 @@ def pick(row, fanout, key_of_node):
     if fanout < 0 or len(row) <= fanout:
         return list(row)  # all; nothing is drawn
     return [row[i] for i in floyd(key_of_node, len(row), fanout)]
+
+
+def variate(node, seed, epoch, batch, layer, batch_dependency):
+    group, place = divmod(batch, batch_dependency)
+    drawn = uniform(key(seed, LABOR, epoch, group, layer), node)
+    if place == 0:
+        return drawn
+    angle = place / batch_dependency * math.pi / 2
+    later = uniform(key(seed, LABOR, epoch, group + 1, layer), node)
+    z = math.cos(angle) * normal_quantile(drawn) + math.sin(angle) * normal_quantile(later)
+    return (1 + math.erf(z / math.sqrt(2))) / 2
+
+
+def by_variates(row, fanout, r, mode):
+    if fanout < 0 or len(row) <= fanout:
+        return list(row)
+    ranked = sorted(range(len(row)), key=lambda i: r[i])
+    below = [i for i in ranked if r[i] < fanout / len(row)]
+    return sorted(row[i] for i in (below if mode == "labor" else ranked[:fanout]))
 
 
 def by_relation(types, row, fanouts, name, v):

@@ -14,6 +14,7 @@ from fastimpl.propagation import (
 )
 from refimpl._support.numpy_warnings import quiet
 from refimpl._support.row_block_products import alike
+from refimpl.adjacency import Adjacency
 from refimpl.layers.sage import (
     SageGradients,
     SageOutput,
@@ -41,7 +42,7 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
         matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
         return SageOutput(Z, AX)
     XW = empty((n_src, W_neigh.shape[1]), X.dtype)
-    sizes = X.size and W_neigh.size and W_self.size
+    sizes = not isinstance(X, Adjacency) and X.size and W_neigh.size and W_self.size
     together = n_dst == n_src and not added and sizes and not alike.get()
     if together:
         W = empty((X.shape[1], W_neigh.shape[1] + W_self.shape[1]), X.dtype)
@@ -77,7 +78,7 @@ def sage_backward(
     neigh, self_ = _halves(W_neigh, W_self, concat)
     D, at = None, (neigh, self_)
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
-        D = spare(X_out, (len(X), W_neigh.shape[1] + W_self.shape[1]), overwrite)
+        D = spare(X_out, (X.shape[0], W_neigh.shape[1] + W_self.shape[1]), overwrite)
         at = at if concat != "sum" else _halves(W_neigh, W_self, "neigh_first")
     overwrite_G = overwrite and D is None  # else it is read from memory of its own, side by side
     G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, overwrite_G)
@@ -132,7 +133,7 @@ def _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order):
     dX = empty_like(X) if order.dx else None
     AtG = None
     if order.dw == 2 or order.dx == 1:
-        AtG = empty((len(X), h_neigh), X.dtype)
+        AtG = empty((X.shape[0], h_neigh), X.dtype)
     if order.dx == 1:
         spmm_matmul_into(A.graph_t, A.data_t, G_neigh, AtG, W_neigh, dX, transpose_b=True)
     elif AtG is not None:

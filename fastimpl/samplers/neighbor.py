@@ -8,10 +8,11 @@ from fastimpl.samplers import _neighbor
 from fastimpl.samplers._relabelling import Relabelling
 from fastimpl.streams import key, permutation
 from refimpl.block import as_mfg
+from refimpl.samplers.labor import TABLE
 from refimpl.samplers.neighbor import (
     batches_arguments,
     by_relation,
-    key_of_hop,
+    draws_of_hop,
     mfg_arguments,
     mfgs_arguments,
     with_rows_before,
@@ -21,34 +22,38 @@ from refimpl.streams import NODES
 
 
 @twin
-def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
-    graph, roots, fanouts, *name, mode = mfg_arguments(
-        graph, roots, fanouts, seed, epoch, batch, mode
+def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered", batch_dependency=1):
+    graph, roots, fanouts, *name, mode, kappa = mfg_arguments(
+        graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency
     )
-    return _named(graph, [roots], fanouts, [name], mode)[0]
+    return _named(graph, [roots], fanouts, [name], mode, kappa)[0]
 
 
 @twin
-def sample_mfg_many(graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered"):
-    graph, batches, fanouts, seed, epoch, first_batch, mode = mfgs_arguments(
-        graph, batches, fanouts, seed, epoch, first_batch, mode
+def sample_mfg_many(
+    graph, batches, fanouts, *, seed, epoch, first_batch=0, mode="layered", batch_dependency=1
+):
+    graph, batches, fanouts, seed, epoch, first_batch, mode, kappa = mfgs_arguments(
+        graph, batches, fanouts, seed, epoch, first_batch, mode, batch_dependency
     )
     names = [(seed, epoch, first_batch + i) for i in range(len(batches))]
-    return _named(graph, batches, fanouts, names, mode)
+    return _named(graph, batches, fanouts, names, mode, kappa)
 
 
-def _named(graph, batches, fanouts, names, mode):
+def _named(graph, batches, fanouts, names, mode, batch_dependency):
     """Return the MFGs of the batches that `names` name, each (seed, epoch, batch)."""
     if by_relation(fanouts):
         every = zip(batches, names, strict=True)
         return [typed_mfg(_draw_rows, graph, roots, fanouts, name) for roots, name in every]
     layers = range(len(fanouts), 0, -1)
-    keys = [[key_of_hop(name, layer, mode) for name in names] for layer in layers]
+    draws = [
+        [draws_of_hop(name, layer, mode, batch_dependency) for name in names] for layer in layers
+    ]
     together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
     mfgs = []
     for i in range(0, len(batches), together):
         part = slice(i, i + together)
-        mfgs += _sample(graph, batches[part], fanouts, [every[part] for every in keys], mode)
+        mfgs += _sample(graph, batches[part], fanouts, [every[part] for every in draws], mode)
     return mfgs
 
 
@@ -65,15 +70,15 @@ def epoch_batches(ids, batch_size, seed, epoch):
     return [shuffled[i : i + batch_size] for i in range(0, len(ids), batch_size)]
 
 
-def _sample(graph, batches, fanouts, keys, mode):
-    """Return the MFGs of some batches, all in step; `keys` has those of each hop, by batch."""
+def _sample(graph, batches, fanouts, draws, mode):
+    """Return the MFGs of some batches, all in step; `draws` has those of each hop, by batch."""
     nodes = [[roots] for roots in batches]
     patterns: list[list] = [[] for _ in batches]
     shared = mode == "shared"
     with lent(Relabelling, graph, len(batches)) as known:
         for relabelling, roots in zip(known, batches, strict=True):
             relabelling.enter(roots)
-        for hop, (fanout, hop_keys) in enumerate(zip(fanouts, keys, strict=True)):
+        for hop, (fanout, of_batches) in enumerate(zip(fanouts, draws, strict=True)):
             # all neighbours, where no node has more: that also bounds the scratch memory
             most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)
             firsts = [len(met[1]) if shared and hop else 0 for met in nodes]
@@ -83,7 +88,7 @@ def _sample(graph, batches, fanouts, keys, mode):
             else:
                 drawn = _neighbor.hop(
                     known, graph.indptr, graph.indices, dsts, firsts, most,
-                    graph.max_degree, hop_keys,
+                    graph.max_degree, of_batches, TABLE,
                 )  # fmt: skip
             for met, hops, (src, pattern) in zip(nodes, patterns, drawn, strict=True):
                 met.insert(0, src)

@@ -23,11 +23,16 @@ def read_matrix(source):
         raise ValueError(f"source must be a square matrix, got shape {require.shown(shape)}")
     n = require.integer("source.shape", shape[0], 0)
     check_node_count(n)
+    return n, *read_entries(source, n, n)
+
+
+def read_entries(source, n, m):
+    """Return (row, col, indptr, data) of a matrix of n rows and m columns, as `read_matrix`."""
     form = require.choice("source.format", member(source, "format"), tuple(FORMATS))
-    row, col, indptr, data = FORMATS[form](source, n)
+    row, col, indptr, data = FORMATS[form](source, n, m)
     if data.dtype.kind not in "biufc":
         raise TypeError(f"source.data must hold numbers, got dtype {data.dtype}")
-    return n, row, col, indptr, data
+    return row, col, indptr, data
 
 
 def member(source, name):
@@ -70,30 +75,31 @@ def _data(source, *lengths):
     return data
 
 
-def _compressed(source, n, rows, columns):
+def _compressed(source, rows, columns):
     """Return indptr and indices of a matrix of `rows` and `columns`, or of blocks."""
     indptr, indices = member(source, "indptr"), member(source, "indices")
     return checked_csr(indptr, indices, columns, np.int32, "source.", rows)
 
 
-def _csr(source, n):
-    indptr, col = _compressed(source, n, n, n)
+def _csr(source, n, m):
+    indptr, col = _compressed(source, n, m)
     return None, col, indptr, _flat(_data(source, col.size))
 
 
-def _csc(source, n):
-    indptr, row = _compressed(source, n, n, n)
+def _csc(source, n, m):
+    indptr, row = _compressed(source, m, n)
     return row, _repeated(indptr), None, _flat(_data(source, row.size))
 
 
-def _bsr(source, n):
+def _bsr(source, n, m):
     data = _data(source)
-    if data.ndim != 3 or 0 in data.shape[1:] or n % data.shape[1] or n % data.shape[2]:
+    if data.ndim != 3 or 0 in data.shape[1:] or n % data.shape[1] or m % data.shape[2]:
         raise ValueError(
-            f"source.data must have shape (blocks, R, C), R and C divisors of {n}, got {data.shape}"
+            f"source.data must have shape (blocks, R, C), R a divisor of {n} and C one of {m}, "
+            f"got {data.shape}"
         )
     blocks, R, C = data.shape
-    indptr, indices = _compressed(source, n, n // R, n // C)
+    indptr, indices = _compressed(source, n // R, m // C)
     if indices.size != blocks:
         raise ValueError(f"source.data must have {indices.size} blocks, got {blocks}")
     row = _repeated(indptr)[:, None, None] * R + np.arange(R, dtype=np.int32)[:, None]
@@ -113,23 +119,23 @@ def _flat(data):
     return data
 
 
-def _coo(source, n):
+def _coo(source, n, m):
     row = require.ids("source.row", member(source, "row"), 0, n, np.int32)
-    col = require.ids("source.col", member(source, "col"), 0, n, np.int32)
+    col = require.ids("source.col", member(source, "col"), 0, m, np.int32)
     if row.size != col.size:
         raise ValueError(f"source.col must have {row.size} numbers like row, got {col.size}")
     return row, col, None, _flat(_data(source, row.size))
 
 
-def _dia(source, n):
-    most = max(n, 1)
-    offsets = require.ids("source.offsets", member(source, "offsets"), 1 - most, most, np.int64)
+def _dia(source, n, m):
+    low, high = 1 - max(n, 1), max(m, 1)
+    offsets = require.ids("source.offsets", member(source, "offsets"), low, high, np.int64)
     if np.unique(offsets).size != offsets.size:
         raise ValueError("source.offsets must be distinct")
     data = _data(source, offsets.size)
     if data.ndim != 2:
         raise ValueError(f"source.data must be 2-D, got shape {data.shape}")
-    data = data[:, :n]
+    data = data[:, :m]
     col = np.arange(data.shape[1])
     row = col - offsets[:, None]
     held = (row >= 0) & (row < n) & (data != 0)
@@ -137,14 +143,14 @@ def _dia(source, n):
     return row[held].astype(np.int32), col[held].astype(np.int32), None, data[held]
 
 
-def _lil(source, n):
+def _lil(source, n, m):
     rows, values = (_lists(source, name, n) for name in ("rows", "data"))
     lengths = [len(row) for row in rows]
     if lengths != [len(row) for row in values]:
         raise ValueError("source.data must have lists as long as those of source.rows")
     indptr = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
     col = _numbers("rows", chain.from_iterable(rows))
-    col = require.ids("source.rows", col, 0, n, np.int32)
+    col = require.ids("source.rows", col, 0, m, np.int32)
     return _repeated(indptr), col, None, _numbers("data", chain.from_iterable(values))
 
 
@@ -168,7 +174,7 @@ def _numbers(name, values):
     return found
 
 
-def _dok(source, n):
+def _dok(source, n, m):
     try:
         pairs = [(tuple(key), value) for key, value in source.items()]
     except Exception as error:  # of keys that are no tuples
@@ -176,8 +182,11 @@ def _dok(source, n):
     if any(len(key) != 2 for key, _ in pairs):
         raise ValueError("source must have pairs (row, column) as keys")
     ends = _numbers("keys", (end for key, _ in pairs for end in key))
-    ends = require.ids("source.keys", ends, 0, n, np.int32)
-    return ends[::2], ends[1::2], None, _numbers("data", (value for _, value in pairs))
+    row, col = (
+        require.ids("source.keys", one, 0, most, np.int32)
+        for one, most in ((ends[::2], n), (ends[1::2], m))
+    )
+    return row, col, None, _numbers("data", (value for _, value in pairs))
 
 
 FORMATS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,17 @@ from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
-from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Positions, bound
+from refimpl.hints import (
+    Fanouts,
+    Float,
+    Floats,
+    Int,
+    Integers,
+    Mask,
+    Positions,
+    SampleMode,
+    bound,
+)
 from refimpl.history.pruning import checked_mfg
 from refimpl.samplers.neighbor import neighbor_arguments
 from refimpl.streams import PROFILE_EPOCH
@@ -137,7 +147,7 @@ def count_visits(
     *,
     seed: Int,
     needed: Mask | None = None,
-    mode: Literal["layered", "shared"] = "layered",
+    mode: SampleMode = "layered",
 ) -> SamplingProfile:
     """Sample one epoch without training; return how often each node was met, and its share.
 
@@ -159,7 +169,7 @@ def count_visits(
     seed : int in [0, 2**64)
     needed : (n,) bool array, optional
         Which features would have to be loaded, see `fair_share` (default: all).
-    mode : "layered" or "shared"
+    mode : str
         See `sample_mfg`.
 
     Returns

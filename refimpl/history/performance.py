@@ -6,14 +6,24 @@ savings", and no estimator of them. The one here is this project's own.
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Graph
-from refimpl.hints import Fanouts, Float, Floats, Int, Integers, Mask, Matrix, bound
+from refimpl.hints import (
+    Fanouts,
+    Float,
+    Floats,
+    Int,
+    Integers,
+    Mask,
+    Matrix,
+    SampleMode,
+    bound,
+)
 from refimpl.history.policy import MOST
 
 
@@ -92,7 +102,7 @@ def plan_performance(
     t_stale: Int | None,
     cache_layers: Integers | None = None,
     rounds: Int = 3,
-    mode: Literal["layered", "shared"] = "layered",
+    mode: SampleMode = "layered",
 ) -> PerformancePolicy:
     """Return which features and embeddings save most memory access for the room they take.
 

@@ -4,6 +4,7 @@ from refimpl._support import require
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph
+from refimpl.scheduling import SPARSE_ORDER, checked_order
 
 
 def transposes_itself(A):
@@ -18,11 +19,20 @@ def pattern(name, A):
         require.instance(name, graph, (Graph, Block), "on a Graph or a Block")
 
 
-def adjacency(name, A, X, backward):
-    """Check A and X together; return X."""
+def adjacency(name, A, X, backward, sparse=False):
+    """Check A and X together, which may be an Adjacency where `sparse`; return X."""
+    dtype = matrix(name, A, backward)
+    shape = A.graph.n_src, None
+    if sparse:
+        return floats_or_sparse("X", X, shape, dtype, backward)
+    return require.floats("X", X, shape, dtype)
+
+
+def matrix(name, A, backward):
+    """Check an Adjacency; return the dtype of its values."""
     pattern(name, A)
     if transposes_itself(A):
-        return require.floats("X", X, (A.graph.n_src, None), A.data.dtype)
+        return A.data.dtype
     if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "
@@ -33,7 +43,28 @@ def adjacency(name, A, X, backward):
         require.floats(f"{name}.data_t", A.data_t, (A.graph_t.e,), data.dtype)
     elif backward:
         raise ValueError(f"{name} must have data_t: give row_norm a transpose_perm")
-    return require.floats("X", X, (A.graph.n_src, None), data.dtype)
+    return data.dtype
+
+
+def floats_or_sparse(name, X, shape, dtype=None, backward=False):
+    """Check the input of a layer, an array or an Adjacency of this shape; return it."""
+    if not isinstance(X, Adjacency):
+        return require.floats(name, X, shape, dtype)
+    found = matrix(name, X, backward)
+    if dtype is not None and found != dtype:
+        raise TypeError(f"{name} must be {dtype} like the other arrays, got {found}")
+    wanted = tuple(got if want is None else want for got, want in zip(X.shape, shape, strict=True))
+    if X.shape != wanted:
+        raise ValueError(f"{name} must have shape {wanted}, got {X.shape}")
+    return X
+
+
+def order_for(X, order):
+    """Check an order of products; a sparse X is first multiplied by W, and has no gradient."""
+    order = checked_order(order)
+    if isinstance(X, Adjacency) and order != SPARSE_ORDER:
+        raise ValueError(f"order must be {SPARSE_ORDER} where X is an Adjacency, got {order}")
+    return order
 
 
 def bias(b, width, dtype):
@@ -46,5 +77,6 @@ def output(X_out, G_out, shape, X, overwrite, name="out.X_out"):
     X_out = require.floats(name, X_out, shape, X.dtype)
     G_out = require.floats("G_out", G_out, shape, X.dtype)
     if require.switch("overwrite", overwrite):
-        require.replaceable({name: X_out, "G_out": G_out}, X)
+        given = X.data if isinstance(X, Adjacency) else X
+        require.replaceable({name: X_out, "G_out": G_out}, given)
     return X_out, G_out

@@ -9,7 +9,8 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
-from refimpl.hints import Absent, F, Floats, Matrix
+from refimpl.adjacency import Adjacency
+from refimpl.hints import Absent, F, Floats, Matrix, Sparse
 from refimpl.layers import _arguments
 from refimpl.propagation import matmul
 
@@ -31,10 +32,10 @@ class DenseGradients(NamedTuple):
     b: Floats | Absent
 
 
-def dense_arguments(X, W, relu, b):
+def dense_arguments(X, W, relu, b, backward=False):
     """Check the arguments of `dense_forward`, which the backward pass takes too; return them."""
     require.switch("relu", relu)
-    X = require.floats("X", X, (None, None))
+    X = _arguments.floats_or_sparse("X", X, (None, None), backward=backward)
     W = require.floats("W", W, (X.shape[1], None), X.dtype)
     return X, W, relu, _arguments.bias(b, W.shape[1], X.dtype)
 
@@ -42,7 +43,7 @@ def dense_arguments(X, W, relu, b):
 @quiet
 @checked_by(dense_arguments)
 def dense_forward(
-    X: Matrix[F], W: Matrix[F], *, relu: bool, b: Floats[F] | None = None
+    X: Matrix[F] | Sparse, W: Matrix[F], *, relu: bool, b: Floats[F] | None = None
 ) -> Matrix[F]:
     """Return X W + b, or ReLU(X W + b).
 
@@ -52,7 +53,8 @@ def dense_forward(
 
     Parameters
     ----------
-    X : (s, f) float32 or float64 array
+    X : (s, f) float32 or float64 array, or Adjacency
+        An Adjacency is a sparse X.
     W : (f, h) array of the same dtype
     relu : bool
     b : (h,) array of the same dtype, optional
@@ -71,8 +73,9 @@ def dense_forward(
 
 def dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite):
     """Check the arguments of `dense_backward`; return them."""
-    X, W, relu, b = dense_arguments(X, W, relu, b)
-    require.switch("need_dx", need_dx)
+    X, W, relu, b = dense_arguments(X, W, relu, b, backward=True)
+    if require.switch("need_dx", need_dx) and isinstance(X, Adjacency):
+        raise ValueError("need_dx must be False where X is an Adjacency: it has no gradient")
     shape = (X.shape[0], W.shape[1])
     Y, G_out = _arguments.output(Y, G_out, shape, X, overwrite, name="Y")
     return X, W, Y, G_out, relu, need_dx, b, overwrite
@@ -81,7 +84,7 @@ def dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite):
 @quiet
 @checked_by(dense_backward_arguments)
 def dense_backward(
-    X: Matrix[F],
+    X: Matrix[F] | Sparse,
     W: Matrix[F],
     Y: Matrix[F],
     G_out: Matrix[F],

@@ -8,12 +8,12 @@ from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.hints import Absent, F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix, Sparse
 from refimpl.layers import _arguments
 from refimpl.layers.dense import activate, masked
 from refimpl.layers.sage import saved_product
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import ProductOrders, checked_order
+from refimpl.scheduling import ProductOrders
 
 
 class GcnOutput(NamedTuple):
@@ -49,8 +49,8 @@ class GcnGradients(NamedTuple):
 
 def gcn_arguments(A, X, W, order, b, relu, backward=False):
     """Check the arguments of `gcn_forward`, which the backward pass takes too; return them."""
-    X = _arguments.adjacency("A", A, X, backward)
-    order = checked_order(order)
+    X = _arguments.adjacency("A", A, X, backward, sparse=True)
+    order = _arguments.order_for(X, order)
     require.switch("relu", relu)
     W = require.floats("W", W, (X.shape[1], None), X.dtype)
     return A, X, W, order, _arguments.bias(b, W.shape[1], X.dtype), relu
@@ -60,7 +60,7 @@ def gcn_arguments(A, X, W, order, b, relu, backward=False):
 @checked_by(gcn_arguments)
 def gcn_forward(
     A: Adjacency,
-    X: Matrix[F],
+    X: Matrix[F] | Sparse,
     W: Matrix[F],
     order: ProductOrders,
     *,
@@ -75,7 +75,8 @@ def gcn_forward(
     ----------
     A : Adjacency
         From `sym_norm`; n_dst rows and n_src columns, n of both for a graph.
-    X : (n_src, f) float32 or float64 array
+    X : (n_src, f) float32 or float64 array, or Adjacency
+        An Adjacency is a sparse X, for a first layer: `order` is then ``ProductOrders(2, 2, 0)``.
     W : (f, h) array of the same dtype
     order : ProductOrders
         From `chain_order`; it changes the cost, and the result by rounding only.
@@ -113,7 +114,7 @@ def gcn_backward_arguments(A, X, W, out, G_out, order, b, relu, overwrite):
 @checked_by(gcn_backward_arguments)
 def gcn_backward(
     A: Adjacency,
-    X: Matrix[F],
+    X: Matrix[F] | Sparse,
     W: Matrix[F],
     out: GcnOutput,
     G_out: Matrix[F],

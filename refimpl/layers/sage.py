@@ -10,11 +10,11 @@ from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
-from refimpl.hints import Absent, F, Floats, Matrix
+from refimpl.hints import Absent, F, Floats, Matrix, Sparse
 from refimpl.layers import _arguments
 from refimpl.layers.dense import activate, masked
 from refimpl.propagation import matmul, spmm
-from refimpl.scheduling import ProductOrders, checked_order
+from refimpl.scheduling import ProductOrders
 
 CONCAT = ("neigh_first", "self_first", "sum")
 
@@ -54,8 +54,8 @@ class SageGradients(NamedTuple):
 
 def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False):
     """Check the arguments of `sage_forward`, which the backward pass takes too; return them."""
-    X = _arguments.adjacency("A", A, X, backward)
-    order = checked_order(order)
+    X = _arguments.adjacency("A", A, X, backward, sparse=True)
+    order = _arguments.order_for(X, order)
     require.switch("relu", relu)
     require.choice("concat", concat, CONCAT)
     W_neigh = require.floats("W_neigh", W_neigh, (X.shape[1], None), X.dtype)
@@ -73,7 +73,7 @@ def sage_arguments(A, X, W_neigh, W_self, order, b, relu, concat, backward=False
 @checked_by(sage_arguments)
 def sage_forward(
     A: Adjacency,
-    X: Matrix[F],
+    X: Matrix[F] | Sparse,
     W_neigh: Matrix[F],
     W_self: Matrix[F],
     order: ProductOrders,
@@ -92,7 +92,8 @@ def sage_forward(
     ----------
     A : Adjacency
         From `row_norm`; n_dst rows and n_src columns, n of both for a graph.
-    X : (n_src, f) float32 or float64 array
+    X : (n_src, f) float32 or float64 array, or Adjacency
+        An Adjacency is a sparse X, for a first layer: `order` is then ``ProductOrders(2, 2, 0)``.
         The first n_dst rows are those of the receiving nodes themselves.
     W_neigh, W_self : (f, h_neigh) and (f, h_self) arrays of the same dtype
         Of one shape where their products are added.
@@ -144,7 +145,7 @@ def sage_backward_arguments(A, X, W_neigh, W_self, out, G_out, order, b, relu, c
 @checked_by(sage_backward_arguments)
 def sage_backward(
     A: Adjacency,
-    X: Matrix[F],
+    X: Matrix[F] | Sparse,
     W_neigh: Matrix[F],
     W_self: Matrix[F],
     out: SageOutput,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,19 +12,31 @@ from refimpl._support.argument_checks import checked_by
 from refimpl.block import MFG, Block, as_mfg, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
-from refimpl.hints import Fanouts, Ids, Int, Integers
+from refimpl.hints import Fanouts, Ids, Int, Integers, SampleMode
+from refimpl.samplers.labor import draw_shared_rows, variates_of_hop
 from refimpl.samplers.typed_neighbor import typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
 
-MODES = ("layered", "shared")
+LABOR_MODES = ("labor", "labor_exact")
+MODES = ("layered", "shared", *LABOR_MODES)
 
 
-def mfg_arguments(graph, roots, fanouts, seed, epoch, batch, mode):
+def mfg_arguments(graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency):
     """Check the arguments of `sample_mfg`; return them."""
     roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
     seed, epoch = require.word("seed", seed), require.word("epoch", epoch)
-    return graph, roots, fanouts, seed, epoch, require.word("batch", batch), mode
+    kappa = dependency_argument(mode, batch_dependency)
+    return graph, roots, fanouts, seed, epoch, require.word("batch", batch), mode, kappa
+
+
+def dependency_argument(mode, batch_dependency):
+    """Return `batch_dependency`, which is 1 where `mode` has no variates of nodes, or raise."""
+    most = 2**31 - 1 if mode in LABOR_MODES else 1
+    if require.integer("batch_dependency", batch_dependency, 1) > most:
+        what = f"at most {most}" if most > 1 else f'1 where mode is "{mode}"'
+        raise ValueError(f"batch_dependency must be {what}, got {batch_dependency}")
+    return int(batch_dependency)
 
 
 def neighbor_arguments(graph, roots, fanouts, mode):
@@ -70,7 +82,8 @@ def sample_mfg(
     seed: Int,
     epoch: Int,
     batch: Int,
-    mode: Literal["layered", "shared"] = "layered",
+    mode: SampleMode = "layered",
+    batch_dependency: Int = 1,
 ) -> MFG:
     """Draw the message-flow graph of one batch by sampling neighbours on every layer.
 
@@ -80,6 +93,11 @@ def sample_mfg(
     epoch, batch, layer, node), or (seed, SHARED, epoch, batch, node) if `mode` is "shared". Any
     batch can be drawn at any time, on any thread. O(entries drawn x fan-out) time, O(entries
     drawn) memory.
+
+    The modes "labor" and "labor_exact" are LABOR (Balin and Catalyurek 2023), which is not in
+    the three papers. Every node t has one uniform variate r_t a layer, draw t of the stream (seed,
+    LABOR, epoch, batch, layer), for all destinations: destinations that share neighbours choose
+    the same ones, and fewer distinct nodes are loaded. They take O(degree) time for a node.
 
     Parameters
     ----------
@@ -98,7 +116,13 @@ def sample_mfg(
     mode : str
         "layered": on every layer all destinations draw anew. "shared": a node draws once, in the
         hop behind the one that met it, and its row is the same in all blocks; they are the
-        beginnings of one pattern, and share its memory.
+        beginnings of one pattern, and share its memory. "labor" (LABOR-0): a node of degree
+        d keeps the neighbours with r_t below fan-out / d, that many on average, perhaps none.
+        "labor_exact": it keeps as many as the fan-out, those with the smallest r_t.
+    batch_dependency : int in [1, 2**31)
+        In the modes of LABOR, kappa: consecutive batches of an epoch have variates that change
+        from one draw to another in kappa batches, so that they load nearly the same nodes (Balin,
+        LaSalle and Catalyurek 2025; not in the three papers). 1: batches are independent.
 
     Returns
     -------
@@ -111,8 +135,14 @@ def sample_mfg(
     TypeError, ValueError
         If `graph` is no Graph, `roots` repeats a node or is out of range, `mode` is another, or
         a number is not an integer, or not in range.
+
+    Notes
+    -----
+    With LABOR an entry of a row of degree d is kept with probability c = min(1, fan-out / d), and
+    its Horvitz-Thompson weight is 1 / c, the same in the whole row. `block_norm` divides by the
+    number that was kept: these weights, normalised to the mean. The mean of an empty row is 0.
     """
-    return _sample(graph, roots, fanouts, (seed, epoch, batch), mode)
+    return _sample(graph, roots, fanouts, (seed, epoch, batch), mode, batch_dependency)
 
 
 class Minibatch(NamedTuple):
@@ -165,15 +195,16 @@ def checked_minibatch(minibatch):
     return minibatch._replace(roots=roots, fanouts=fanouts)
 
 
-def _sample(graph, roots, fanouts, name, mode):
+def _sample(graph, roots, fanouts, name, mode, batch_dependency):
     """Return the MFG of the batch that `name` names, (seed, epoch, batch)."""
     if by_relation(fanouts):
         return typed_mfg(draw_rows, graph, roots, fanouts, name)
     nodes, hops = [roots], []
     for hop, fanout in enumerate(fanouts):
         first = len(nodes[1]) if hop and mode == "shared" else 0  # rows above it are drawn already
-        hop_key = key_of_hop(name, len(fanouts) - hop, mode)
-        bounds, edge_ids = draw_rows(graph, nodes[0][first:], fanout, hop_key)
+        draws = draws_of_hop(name, len(fanouts) - hop, mode, batch_dependency)
+        draw = draw_shared_rows if mode in LABOR_MODES else draw_rows
+        bounds, edge_ids = draw(graph, nodes[0][first:], fanout, draws)
         src, indices = sources(nodes[0], graph.indices[edge_ids])
         nodes.insert(0, src)
         hops.append((bounds, indices, edge_ids))
@@ -185,8 +216,10 @@ def by_relation(fanouts):
     return any(isinstance(fanout, tuple) for fanout in fanouts)
 
 
-def key_of_hop(name, layer, mode):
-    """Return the key of a hop; that of a node in it has one part more, the node."""
+def draws_of_hop(name, layer, mode, batch_dependency):
+    """Return the Variates of a hop, or its key; that of a node in it has the node as one more."""
+    if mode in LABOR_MODES:
+        return variates_of_hop(name, layer, mode, batch_dependency)
     seed, epoch, batch = name
     if mode == "shared":
         return key(seed, SHARED, epoch, batch)
@@ -228,7 +261,7 @@ def _one_behind_another(hops):
     return whole, np.concatenate(indices), np.concatenate(edge_ids)
 
 
-def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
+def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode, batch_dependency):
     """Check the arguments of `sample_mfg_many`; return them."""
     batches = require.sequence("batches", batches, "arrays")
     _, fanouts = neighbor_arguments(graph, np.empty(0, np.int32), fanouts, mode)
@@ -236,7 +269,8 @@ def mfgs_arguments(graph, batches, fanouts, seed, epoch, first_batch, mode):
     seed, epoch = require.word("seed", seed), require.word("epoch", epoch)
     highest = require.WORD - max(len(batches), 1)
     first_batch = require.integer("first_batch", first_batch, 0, highest)
-    return graph, batches, fanouts, seed, epoch, first_batch, mode
+    kappa = dependency_argument(mode, batch_dependency)
+    return graph, batches, fanouts, seed, epoch, first_batch, mode, kappa
 
 
 @checked_by(mfgs_arguments)
@@ -248,7 +282,8 @@ def sample_mfg_many(
     seed: Int,
     epoch: Int,
     first_batch: Int = 0,
-    mode: Literal["layered", "shared"] = "layered",
+    mode: SampleMode = "layered",
+    batch_dependency: Int = 1,
 ) -> list[MFG]:
     """Draw the message-flow graphs of several batches, in parallel: `sample_mfg` for each.
 
@@ -258,7 +293,7 @@ def sample_mfg_many(
 
     Parameters
     ----------
-    graph, fanouts, seed, epoch, mode
+    graph, fanouts, seed, epoch, mode, batch_dependency
         As in `sample_mfg`.
     batches : sequence of (any,) integer arrays
         The roots of each batch.
@@ -275,7 +310,7 @@ def sample_mfg_many(
         As for `sample_mfg`, before anything is drawn.
     """
     return [
-        _sample(graph, roots, fanouts, (seed, epoch, first_batch + i), mode)
+        _sample(graph, roots, fanouts, (seed, epoch, first_batch + i), mode, batch_dependency)
         for i, roots in enumerate(batches)
     ]
 

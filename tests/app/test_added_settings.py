@@ -95,7 +95,7 @@ def test_the_help_has_them():
     assert found["--steps"] == (graphfm, "some numbers (default: 1,2)")
     assert found["--kind-of"] == (graphfm, "which way (default: one-way)")
     assert found["--no-quietly"] == (graphfm, "make a noise (default: off)")
-    assert found["--rarely"] == (graphfm, "now and then; with --noisy only (default: off)")
+    assert found["--rarely"] == (graphfm, "now and then; only with --noisy (default: off)")
     assert found["--times"] == ("--model thrice", "how often, 100%% sure (default: 3)")
     assert "--loud" not in found
     assert "; thrice (default: sage)" in found["--model"][1]

@@ -185,7 +185,7 @@ def test_fresh_as_printed_has_no_classifier():
 
 def test_the_page_accounts_for_every_erratum_once():
     """In the table, or among those that cannot be asked for."""
-    text = (DOCS / "as_printed.md").read_text().split("## What cannot be asked for")[1]
+    text = (DOCS / "as_printed.md").read_text().split("## Errata without an option")[1]
     listed = paper_lines.ERRATUM.findall(text)
     assert len(listed) == len(set(listed))
     assert {row.erratum for row in PRINTED} == ERRATA - set(listed)

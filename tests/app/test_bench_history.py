@@ -1,13 +1,14 @@
 """The benchmarks of FreshGNN's cache count what training counts."""
 
 import json
+from itertools import chain
 
 import numpy as np
 import pytest
 
 import fastimpl
 from bench import storage
-from bench.figures.cache_counts import SEED, Rules, graphs_of_batches, policies
+from bench.figures.row_counts import SEED, Rules, minibatches, policies
 from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
 
@@ -32,7 +33,8 @@ def test_a_policy_loads_the_rows_that_training_loads():
     roots = np.arange(graph.n, dtype=np.int32)
     policy = policies(fastimpl, rules, graph, roots, d, h)["bidirectional"]
     with fastimpl.make_trainer(data, config) as trainer:
-        graphs = graphs_of_batches(fastimpl, rules, graph, roots)
+        about = fastimpl, graph, roots, rules.batch, rules.fanouts
+        graphs = chain.from_iterable(minibatches(*about, epoch) for epoch in range(9))
         for i, mfg in zip(range(20), graphs, strict=False):
             policy.step(i, mfg)
             before = trainer.counts_of_epoch.loaded

@@ -74,7 +74,7 @@ def test_the_list_has_all_with_their_places(capsys):
 def test_a_file_is_not_replaced_unasked(capsys):
     Path("uniform.py").write_text("mine")
     status, _, err = typed(capsys, "start", "uniform")
-    assert status == 2 and "uniform.py is there already: give --overwrite" in err
+    assert status == 2 and "uniform.py already exists: give --overwrite" in err
     assert typed(capsys, "start", "uniform", "--overwrite")[0] == 0
     assert Path("uniform.py").read_text() == find("uniform").template
 

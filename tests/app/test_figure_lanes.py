@@ -1,42 +1,44 @@
 """The measurement of probing in lanes: what it counts and predicts; seconds are only sane."""
 
-import math
-
 import pytest
 from figure_labs import experiment_of, lab_of, outcomes
 
 import refimpl
 from bench.figures.experiment import FAILS, HOLDS, UNTESTED, WEAKER
 from bench.figures.experiments import sampler_scaling
-from bench.figures.probe_parallelism import measure
 from refimpl.lab.data import power_law
 from refimpl.streams import SAMPLE
 
 pytestmark = pytest.mark.runs
 GRAPH = power_law(400, 9)
-SIZES = {"m": 20, "n": 120, "eta": 3.0}
+SIZES = {"m": 20, "n": 120, "eta": 3.0, "lanes": [8, 2], "rounds": 3}
 
 
-@pytest.mark.parametrize("sampler", ["dashboard", "pin_tile"])
-def test_rows(gnn, sampler):
-    rows = measure(gnn, GRAPH, **SIZES, lanes=[8, 2], rounds=3, sampler=sampler)
+@pytest.mark.parametrize("name", list(sampler_scaling.DASHBOARDS))
+def test_rows(gnn, name):
+    rows = sampler_scaling.lanes_of(gnn, GRAPH, name, SIZES)
     assert [row["lanes"] for row in rows] == [1, 2, 8]  # one lane in any case
     assert rows[0]["speedup"] == rows[0]["theorem1"] == 1
     for row in rows:
-        keys = [[gnn.streams.key(0, SAMPLE, turn, which) for which in (0, 1)] for turn in (1, 2, 3)]
-        drawn = [getattr(gnn, sampler)(GRAPH, *pair, lanes=row["lanes"], **SIZES) for pair in keys]
-        pops = sum(one.counters.pops for one in drawn)
-        assert row["tries"] == sum(one.counters.probes for one in drawn) / pops
-        assert row["rounds"] == sum(one.counters.rounds for one in drawn) / pops
         assert row["seconds"] > 0
         assert row["speedup"] == rows[0]["seconds"] / row["seconds"]
     assert rows[0]["theorem1"] < rows[1]["theorem1"] < rows[2]["theorem1"] <= 8
 
 
-def test_a_frontier_without_neighbours_pops_nothing(gnn):
-    graph = gnn.as_graph([(0, 1)], n=4000, symmetrize=True)
-    (row,) = measure(gnn, graph, m=1, n=3, eta=2, lanes=[1], rounds=1)
-    assert math.isnan(row["tries"]) and math.isnan(row["rounds"])
+@pytest.mark.parametrize("name", list(sampler_scaling.DASHBOARDS))
+def test_all_lanes_draw_the_samples_of_a_round(gnn, name, monkeypatch):
+    kernel, _ = sampler_scaling.DASHBOARDS[name]
+    draw, drawn = getattr(gnn, kernel), {}
+
+    def noted(graph, *keys, **options):
+        drawn.setdefault(options["lanes"], []).append(keys)
+        return draw(graph, *keys, **options)
+
+    monkeypatch.setattr(gnn, kernel, noted)
+    sampler_scaling.lanes_of(gnn, GRAPH, name, SIZES)
+    assert set(drawn) == {1, 2, 8}
+    wanted = [tuple(gnn.streams.key(0, SAMPLE, turn, k) for k in (0, 1)) for turn in range(4)]
+    assert all(keys == wanted for keys in drawn.values())
 
 
 @pytest.mark.parametrize(("three", "wanted"), [(3.7, HOLDS), (2.0, WEAKER), (1.0, FAILS)])

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 import refimpl
 from bench.__main__ import main
-from bench.figures import catalogue, plotting, runs
-from bench.figures.cache_counts import Rules, shares_saved
+from bench.figures import experiment, plotting, runs
 from bench.figures.experiment import (
     FAILS,
     HOLDS,
@@ -27,9 +26,10 @@ from bench.figures.experiment import (
     Verdict,
     graded,
 )
+from bench.figures.experiments.cache_misses import misses, stack_distances
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.lru import misses, stack_distances
 from bench.figures.result_rows import curve_of, ratios, spread_of, values_of
+from bench.figures.row_counts import Rules, shares_saved
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.loading import load_dataset
@@ -69,7 +69,7 @@ def shown(monkeypatch, tmp_path, capsys):
     """Run the command on toys; return its status, what it printed and said."""
 
     def run(toy, *words):
-        monkeypatch.setattr(catalogue, "known", lambda: {toy.figure.id: toy.figure})
+        monkeypatch.setattr(experiment, "known", lambda: {toy.figure.id: toy.figure})
         status = main(["figure", "V-fig99", "--out", str(tmp_path / "out"), "--overwrite", *words])
         return SimpleNamespace(status=status, folder=tmp_path / "out", **vars_of(capsys))
 
@@ -194,7 +194,7 @@ def test_of_all_figures_one_that_refuses_the_data_leaves_the_others(monkeypatch,
 
     toys = {"V-fig98": Toy(id="V-fig98", measure=refuse, data="karate"), "V-fig99": Toy()}
     monkeypatch.setattr(
-        catalogue, "known", lambda: {name: toy.figure for name, toy in toys.items()}
+        experiment, "known", lambda: {name: toy.figure for name, toy in toys.items()}
     )
     assert main(["figure", "all", "--out", str(tmp_path)]) == 2
     assert "V-fig98 is left out: no labels" in capsys.readouterr().err
@@ -269,20 +269,20 @@ def test_what_cannot_be_done_is_said(tmp_path, capsys, words, message):
 def test_the_list_names_every_figure_and_what_else_it_shows(capsys):
     assert main(["figure", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == list(catalogue.ABOUT)
-    names = [name for figure in catalogue.known().values() for name in (figure.id, *figure.also)]
+    assert [line.split()[0] for line in lines] == list(experiment.ABOUT)
+    names = [name for figure in experiment.known().values() for name in (figure.id, *figure.also)]
     assert len(names) == len(set(names))
     assert all(re.fullmatch(r"[IJV]-(fig|tab|thm)\d+", name) for name in names)
-    assert catalogue.find(["j-tab2"])[0].id == "I-tab1"
-    assert [figure.id for figure in catalogue.find(["J-tab2", "I-tab1"])] == ["I-tab1"]
+    assert experiment.find(["j-tab2"])[0].id == "I-tab1"
+    assert [figure.id for figure in experiment.find(["J-tab2", "I-tab1"])] == ["I-tab1"]
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("id", list(catalogue.ABOUT))
+@pytest.mark.parametrize("id", list(experiment.ABOUT))
 def test_every_figure_runs_quickly_with_both_packages(id, tmp_path, capsys):
     """Each claim once, each verdict in words; what is not timed is the same from both packages."""
     pytest.importorskip("matplotlib")
-    figure, tables = catalogue.load(id), []
+    figure, tables = experiment.load(id), []
     for impl in ("fastimpl", "refimpl"):
         out = tmp_path / impl
         words = ["figure", id, "--quick", "--threads", "1", "--impl", impl, "--out", str(out)]

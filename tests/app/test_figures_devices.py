@@ -10,10 +10,10 @@ from figure_labs import experiment_of, lab_of, rows_of
 
 import fastimpl
 from bench.figures import between_processes
-from bench.figures import remote_row_counts as counts
+from bench.figures import row_counts as counts
 from bench.figures.experiments import devices, exchange, topologies
-from bench.figures.interconnect_model import Links, bandwidths
-from bench.figures.parallel import Load, load, loaded_by_fresh, speedups
+from bench.figures.experiments.devices import Load, load, loaded_by_fresh, speedups
+from bench.figures.experiments.exchange import Links, bandwidths
 from bench.figures.synthetic_data import banded, diameter_at_least, drawn_roots, made_graph
 from bench.figures.training import settings
 from bench.launching import no_mpi

@@ -8,7 +8,7 @@ import pytest
 from figure_labs import experiment_of, lab_of, outcomes
 
 import fastimpl
-from bench.figures import accuracy_over_time as races
+from bench.figures import training as races
 from bench.figures.experiment import FAILS, HOLDS, WEAKER
 from bench.figures.experiments import depth, real_graphs, time_to_accuracy
 from bench.figures.result_rows import pick, values_of

@@ -9,8 +9,8 @@ from dense_histories import layer, matrix, pattern, small_dataset, weights_of
 from figure_labs import experiment_of, lab_of, outcomes, rows_of
 
 import fastimpl
-from bench.figures import catalogue, plotting, training
-from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER, amdahl
+from bench.figures import experiment, plotting, training
+from bench.figures.experiment import FAILS, HOLDS, OUTCOMES, UNTESTED, WEAKER
 from bench.figures.experiments import (
     epoch_time,
     heterogeneous,
@@ -22,7 +22,6 @@ from bench.figures.experiments import (
     warm_up,
 )
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances, fresh_step
-from bench.figures.interleaved_timing import epochs_in_turns
 from refimpl.lab.apps.errors import UserError
 
 pytestmark = pytest.mark.runs
@@ -45,11 +44,11 @@ def test_a_tiny_run_gives_rows_a_table_verdicts_and_a_picture(module, tmp_path):
         assert figure.claims[verdict.claim]["where"].startswith("V ")
         assert verdict.because or verdict.outcome != UNTESTED
     plotting.draw(tmp_path / "a.svg", figure.plot(lab, rows))
-    assert catalogue.find([figure.id, *figure.also]) == [figure]
+    assert experiment.find([figure.id, *figure.also]) == [figure]
 
 
 def test_the_papers_order_is_kept():
-    order = [id for id in catalogue.ABOUT if id.startswith("V-")]
+    order = [id for id in experiment.ABOUT if id.startswith("V-")]
     wanted = ["fig1", "fig3", "fig10", "tab2", "fig13", "fig14", "tab3", "fig19"]
     assert [id[2:] for id in order if id[2:] in wanted] == wanted
 
@@ -182,26 +181,11 @@ def test_an_epoch_has_as_many_iterations_for_all_methods():
     assert dataset.setting == "transductive" and dataset.graph.n == 300
     assert np.bincount(dataset.labels[dataset.train]).tolist() == [5] * 10
     for name in methods.NAMES:
-        options = training.sized(lab.sizes, "hidden", "lr", "epochs")
-        options |= training.method_options(name, dataset, lab.sizes)
-        with fastimpl.make_trainer(dataset, training.settings(name, **options)) as trainer:
+        with fastimpl.make_trainer(*training.trained(lab, name, 0)) as trainer:
             trainer.epoch()
         # clusters do not all have one size, nor does a batch of them
         least, most = (1, 1) if name == "full" else (4, 6) if name == "cluster" else (5, 5)
         assert least <= trainer.state.iterations <= most, name
-
-
-def test_epochs_in_turns_are_those_of_training_and_leave_evaluation_out(run_of):
-    options = {"batch_size": 9, "fanouts": (2, 2, 2)}
-    alone, beside, other = (run_of("neighbor", **options) for _ in range(3))
-    found = epochs_in_turns({"one": beside, "other": other}, 3)
-    for _ in range(3):
-        alone.epoch()
-    for name, W in alone.state.weights.items():
-        np.testing.assert_array_equal(W, beside.state.weights[name])
-    parts = beside.meter.seconds
-    spent = sum(parts.values()) - parts["evaluation"]
-    assert len(found["one"]) == 3 and sum(found["one"]) >= 0.5 * spent
 
 
 def test_a_cache_that_never_begins_is_neighbour_sampling():
@@ -422,7 +406,3 @@ def test_the_rules_of_saved_rows_judge_means_over_the_widths(wide, narrow, wante
     found = policies.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
     assert f"{wide[4]:.1%} with d = 768 and {narrow[4]:.1%} with d = 128" in found[0].ours
-
-
-def test_amdahls_bound():
-    assert amdahl(0.5, 0.5) == pytest.approx(4 / 3)  # a quarter of the time is saved

@@ -303,8 +303,14 @@ def test_settings_of_the_policy_reach_it(gnn, dataset):
         ("rank_base", "new"),
         ("gradient_evict", False),
         ("sample_mode", "shared"),
+        ("sample_mode", "labor"),
+        ("sample_mode", "labor_exact"),
+        ("batch_dependency", 4),
     ):
-        with watched(gnn, dataset, config_of(**{name: value, "p_grad": 0.5}), 12) as trainer:
+        options = {name: value, "p_grad": 0.5}
+        if name == "batch_dependency":
+            options["sample_mode"] = "labor"
+        with watched(gnn, dataset, config_of(**options), 12) as trainer:
             runs[name, value] = trainer.counts_of_epoch
     assert runs["gradient_evict", False].evicted == 0 < runs["control", "gradient"].evicted
     assert len(set(runs.values())) == len(runs)
@@ -372,6 +378,7 @@ def test_the_plan_for_performance_only_admits_less(gnn, dataset):
         ({"rank_base": "old"}, ValueError, "rank_base"),
         ({"staleness": "never"}, ValueError, "staleness"),
         ({"sample_mode": "both"}, ValueError, "sample_mode"),
+        ({"batch_dependency": 2}, ValueError, "must be 1 where sample_mode is layered, got 2"),
         (
             {"performance": True},
             ValueError,

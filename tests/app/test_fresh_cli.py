@@ -21,6 +21,7 @@ pytestmark = pytest.mark.runs
 HIDDEN, TRAIN, EPOCHS = 8, 130, 3
 GONE = object()  # a setting that does not apply and is not there
 NEIGHBOR = ("--method", "neighbor", "--batch-size", "22", "--fanouts", "4,3")
+LABOR = (*NEIGHBOR, "--sample-mode", "labor")
 OLD = ("--t-stale", "200")  # older than any embedding here
 FRESH = ("--method", "fresh", *NEIGHBOR[2:], *OLD, "--buffer", "6000")  # 187 of 260 embeddings
 UNLIMITED = (*FRESH[:-1], "1MB")
@@ -108,6 +109,11 @@ def state(tmp_path):
             "GraphSAGE with cached embeddings on batches of 512 nodes with fan-outs 20,15",
         ),
         (
+            (*FRESH, "--sample-mode", "labor", "--batch-dependency", "4"),
+            {"sample_mode": "labor", "batch_dependency": 4, "draw_all": False},
+            "GraphSAGE with cached embeddings on batches",
+        ),
+        (
             (*NEIGHBOR, "--fanout-order", "code"),
             {"fanouts": [4, 3], "workers": 0, "p_grad": GONE, "t_stale": GONE, "buffer": GONE},
             "GraphSAGE on batches of 22 nodes with fan-outs 4,3, read backwards, of tiny",
@@ -153,6 +159,9 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         ((*FRESH, "--hotness", "none"), FRESH, "cache/rank"),
         ((*FRESH, "--half-features"), FRESH, "weights"),
         ((*NEIGHBOR[:4], "--fanouts", "2,2"), NEIGHBOR, "weights"),
+        (LABOR, NEIGHBOR, "weights"),
+        ((*NEIGHBOR, "--sample-mode", "labor-exact"), LABOR, "weights"),
+        ((*LABOR, "--batch-dependency", "3"), LABOR, "weights"),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
 )
@@ -169,7 +178,7 @@ def test_every_option_changes_what_it_should(run, state, options, without, what)
     [("--workers", "2"), ("--features-in", "mmap"), ("--threads", "1")],
     ids=" ".join,
 )
-@pytest.mark.parametrize("method", [FRESH, NEIGHBOR], ids=["fresh", "neighbor"])
+@pytest.mark.parametrize("method", [FRESH, NEIGHBOR, LABOR], ids=["fresh", "neighbor", "labor"])
 def test_what_changes_no_bit(run, tmp_path, gnn, method, options):
     run(*method, impl=gnn.__name__)
     assert run(*method, *options, impl=gnn.__name__, out="other")[0] == 0
@@ -278,7 +287,7 @@ def test_no_epochs(run):
     assert "rows spared by embeddings" in stdout
 
 
-@pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "shared")])
+@pytest.mark.parametrize("options", [(), ("--draw-all",), ("--sample-mode", "labor")])
 def test_an_estimate_is_called_one(run, options):
     stdout = run(*FRESH, "--epochs", 1, *options)[1]
     for name in ("rows spared by embeddings", "features sampled"):
@@ -435,6 +444,9 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
             ("--method", "neighbor", "--model", "mixhop"),
             'model must have layers of one hop where method is "neighbor", got "mixhop"',
         ),
+        ((*FRESH, "--batch-dependency", "8"), "must be 1 where"),
+        ((*LABOR, "--batch-dependency", "0"), "--batch-dependency must be"),
+        (("--method", "vrgcn", "--sample-mode", "labor"), "--sample-mode does not apply"),
         ((*FRESH, "--p-grad", "1.5"), "--p-grad must be"),
         ((*FRESH, "--t-stale", "-1"), "--t-stale must be in [0, "),
         ((*FRESH, "--t-stale", "never"), "--t-stale: invalid value: 'never', not AGE|inf"),

@@ -56,7 +56,7 @@ def test_help_says_where_an_option_applies():
     for name in ("p_grad", "t_stale", "warmup", "buffer", "hotness", "buffer_overflow", "control"):
         assert headings[name] == "--method fresh"
     assert headings["batch_size"] == "several methods"
-    assert "; methods layer, fresh, neighbor, gas, " in helps["batch_size"]
+    assert "; only for methods layer, fresh, neighbor, gas, " in helps["batch_size"]
     assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
     assert "(default: 256MiB)" in helps["buffer"]
     assert (

@@ -10,7 +10,7 @@ import pytest
 from docs_ext import DOCS
 
 import fastimpl
-from bench.figures import catalogue
+from bench.figures import experiment
 from bench.figures.command import FILES
 from bench.figures.experiment import Lab
 from refimpl.lab.apps.papers import LETTERS
@@ -29,7 +29,7 @@ def stored(id):
 
 
 def test_every_numbered_figure_and_table_is_shown_or_a_drawing():
-    figures = catalogue.known().values()
+    figures = experiment.known().values()
     shown = {name for figure in figures for name in (figure.id, *figure.also)}
     listed = [item["id"] for item in KNOWN["item"]]
     assert listed == [
@@ -45,14 +45,14 @@ def test_every_numbered_figure_and_table_is_shown_or_a_drawing():
 
 
 def test_every_figure_has_words():
-    assert [one["id"] for one in KNOWN["figure"]] == list(catalogue.ABOUT)
+    assert [one["id"] for one in KNOWN["figure"]] == list(experiment.ABOUT)
     for one in KNOWN["figure"]:
         sentences = re.findall(r"[.?!](?= [A-Z0-9]|$)", one["sees"])
         assert 1 <= len(sentences) <= 5, one["id"]
 
 
 def test_every_headline_has_one_verdict_and_every_verdict_one_figure():
-    judged = [one for id in catalogue.ABOUT for one in stored(id)["verdicts"]]
+    judged = [one for id in experiment.ABOUT for one in stored(id)["verdicts"]]
     names = [one["claim"] for one in judged]
     assert len(names) == len(set(names))
     headlines = KNOWN["headlines"]
@@ -77,10 +77,10 @@ def stored_rows(id):
 
 
 @pytest.mark.runs
-@pytest.mark.parametrize("id", list(catalogue.ABOUT))
+@pytest.mark.parametrize("id", list(experiment.ABOUT))
 def test_the_stored_table_and_verdicts_are_those_of_the_stored_rows(id):
     """What the code makes of these rows now is what is shown, and each claim has its verdict."""
-    figure, record = catalogue.load(id), stored(id)
+    figure, record = experiment.load(id), stored(id)
     threads = record["machine"]["threads"]
     lab = Lab(fastimpl, figure.full, figure.data, figure.seeds, threads)
     rows = stored_rows(id)
@@ -92,9 +92,9 @@ def test_the_stored_table_and_verdicts_are_those_of_the_stored_rows(id):
     assert figure.plot(lab, rows)
 
 
-@pytest.mark.parametrize("id", list(catalogue.ABOUT))
+@pytest.mark.parametrize("id", list(experiment.ABOUT))
 def test_the_stored_results_are_of_whole_runs_of_what_there_is(id):
-    figure, record = catalogue.load(id), stored(id)
+    figure, record = experiment.load(id), stored(id)
     assert record["command"] == f"python -m bench figure {id}"
     whole = {"sizes": figure.full, "impl": "fastimpl", "data": figure.data, "seeds": figure.seeds}
     assert record["settings"] == whole
@@ -107,6 +107,6 @@ def test_the_stored_results_are_of_whole_runs_of_what_there_is(id):
 
 def test_the_folder_holds_nothing_else_and_is_small():
     files = [path for path in RESULTS.iterdir() if path.suffix in (".csv", ".json", ".svg")]
-    wanted = {f"{id}.{kind}" for id in catalogue.ABOUT for kind in FILES if kind != "png"}
+    wanted = {f"{id}.{kind}" for id in experiment.ABOUT for kind in FILES if kind != "png"}
     assert {path.name for path in files} == wanted
     assert sum(path.stat().st_size for path in files) < 6 * 2**20

@@ -101,7 +101,7 @@ def test_inputs_are_counted_in_some_minibatches_for_all(gnn, dataset, monkeypatc
         assert [one.inputs for one in lazy] == [one.inputs for one in exact]
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"sample_mode": "shared"}, {"draw_all": True}])
+@pytest.mark.parametrize("options", [{"workers": 2}, {"sample_mode": "labor"}, {"draw_all": True}])
 def test_who_draws_all(gnn, dataset, options):
     """`workers` draw ahead and count as without them; the others count all inputs."""
     lazy, exact = (trained(gnn, dataset, draw_all=draw_all)[1] for draw_all in (False, True))

@@ -87,7 +87,7 @@ def test_results_that_are_links_are_replaced_not_followed(tmp_path, capsys, vict
     out.mkdir()
     LINKS[kind](out / name, victim)
     status, err = said(capsys, *TRAIN, "--out", out)
-    assert status == 2 and f"holds a result already ({name})" in err
+    assert status == 2 and f"already has a result ({name})" in err
     assert said(capsys, *TRAIN, "--out", out, "--overwrite")[0] == 0
     assert not (out / name).is_symlink() and victim.read_text() == TEXT
     assert not victim.with_name("new").exists()
@@ -246,7 +246,7 @@ def test_a_signal_leaves_a_run_that_can_be_resumed(tmp_path, number, capsys):
         "run",
     ]
     status, err = stopped(tmp_path, number, *words)
-    assert status == 128 + number and "checkpoint.npz is whole" in err
+    assert status == 128 + number and "checkpoint.npz is complete" in err
     left = {path.name for path in (tmp_path / "run").iterdir()}
     assert left <= {"checkpoint.npz", "history.csv"} and "checkpoint.npz" in left
     again = ["train", "--resume", "--out", tmp_path / "run", "--epochs", "3"]

@@ -243,9 +243,9 @@ def test_blocks_are_aggregated_before_the_weights_and_squares_by_the_rule(gnn, d
     for A in operands:
         assert A.graph.n_src > A.graph.n_dst
         for dx in (0, 1, 2):
-            assert order_on(A, ProductOrders(2, 2, dx)) == (1, 1, 2 if dx else 0)
+            assert order_on(A, None, ProductOrders(2, 2, dx)) == (1, 1, 2 if dx else 0)
     for order in product((1, 2), (1, 2), (0, 1, 2)):
-        assert order_on(square, ProductOrders(*order)) == order
+        assert order_on(square, None, ProductOrders(*order)) == order
     assert depth_on(operands, 0) == len(operands) == 2
     assert depth_on((square, square), 0) == 0
     assert depth_on((), 0) == 0

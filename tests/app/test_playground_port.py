@@ -127,9 +127,12 @@ def test_neighbours_are_those_of_the_reference(port, data):
     roots = np.array(data.draw(ids, label="roots"), np.int64)
     fanouts = data.draw(st.lists(st.integers(-1, 4), max_size=3), label="fanouts")
     name = {part: data.draw(KEYS) for part in ("seed", "epoch", "batch")}
-    mode = data.draw(st.sampled_from(["layered", "shared"]))
-    agree(port, "sample_mfg", graph=graph, roots=roots, fanouts=fanouts, mode=mode, **name)
-    mfg = refimpl.sample_mfg(graph, roots, fanouts, mode=mode, **name)
+    mode = data.draw(st.sampled_from(["layered", "shared", "labor", "labor_exact"]))
+    how = {"mode": mode}
+    if mode.startswith("labor"):
+        how["batch_dependency"] = data.draw(st.integers(1, 9))
+    agree(port, "sample_mfg", graph=graph, roots=roots, fanouts=fanouts, **how, **name)
+    mfg = refimpl.sample_mfg(graph, roots, fanouts, **how, **name)
     hit = [
         np.array([data.draw(st.booleans()) and l < len(fanouts) for _ in nodes], np.bool_)
         for l, nodes in enumerate(mfg.nodes[1:], 1)

@@ -228,8 +228,8 @@ BAD = {
         "few.npy must have shape (200, any), got (7, 12)",
     ),
     "width of data": ("--data communities", "features must have 12 columns"),
-    "classes of data": ("--data {tmp}/five", "classes must be 4 as of the model, but {tmp}/five"),
-    "several classes": ("--data {tmp}/multi", "multilabel must be False as of the model"),
+    "classes of data": ("--data {tmp}/five", "classes must be 4 like the model's, but {tmp}/five"),
+    "several classes": ("--data {tmp}/multi", "multilabel must be False like the model's"),
     "node beyond": (
         "--data {data} --nodes {tmp}/beyond",
         "--nodes {tmp}/beyond, line 1: must be nodes in [0, 200), got '200'",

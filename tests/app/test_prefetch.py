@@ -73,12 +73,13 @@ def sleep_at_random(seed):
 
 @EVERY
 @pytest.mark.parametrize("window", [1, 2, 5, 20])
-@pytest.mark.parametrize("mode", ["layered", "shared"])
-def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode):
+@pytest.mark.parametrize(("mode", "kappa"), [("layered", 1), ("shared", 1), ("labor", 4)])
+def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode, kappa):
     """Bit for bit what `sample_mfg` draws, in order."""
-    want = gnn.samplers.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME, mode=mode)
+    how = {"mode": mode, "batch_dependency": kappa}
+    want = gnn.samplers.sample_mfg_many(GRAPH, SEEDS, (4, 3), **NAME, **how)
     with gnn.Prefetcher(
-        GRAPH, SEEDS, (4, 3), **NAME, workers=workers, window=window, mode=mode
+        GRAPH, SEEDS, (4, 3), **NAME, workers=workers, window=window, **how
     ) as batches:
         assert iter(batches) is batches
         got = list(batches)

@@ -178,9 +178,9 @@ def check_stopped(status, stderr, signum, out, package):
         return
     assert status == 130
     (line,) = stderr.splitlines()
-    assert "checkpoint.npz is whole" in line
+    assert "checkpoint.npz is complete" in line
     command = f"train --resume --out {out} --epochs"
-    assert f"to go on: python -m {package} {command}" in line
+    assert f"to resume: python -m {package} {command}" in line
 
 
 @pytest.mark.parametrize("rename", [3, 4], ids=["history.csv", "checkpoint.npz"])

@@ -67,7 +67,7 @@ def test_the_first_line_of_the_readme_twice(run, tmp_path, monkeypatch):
     (tmp_path / "runs" / "communities").mkdir(parents=True)
     (tmp_path / "runs" / "communities" / "checkpoint.npz").write_text("a run")
     status, said = run("train")
-    assert status == 2 and "runs/communities holds a result already (checkpoint.npz)" in said
+    assert status == 2 and "runs/communities already has a result (checkpoint.npz)" in said
 
 
 def test_a_run_that_cannot_begin_keeps_the_one_that_it_was_to_replace(run, tmp_path):
@@ -256,7 +256,7 @@ def test_ctrl_c_leaves_the_last_checkpoint_and_nothing_else(run, tmp_path, monke
         else:
             patch.setattr(np, "savez", interrupted(savez, 3))
         status, said = run(*TRAIN, "--out", tmp_path / "out")
-    assert status == 130 and "checkpoint.npz is whole" in said
+    assert status == 130 and "checkpoint.npz is complete" in said
     assert contents(tmp_path / "out").keys() == {"checkpoint.npz", "history.csv"}
     assert len(arrays_of(tmp_path / "out" / "checkpoint.npz")[1]["history"]) == 1
     assert run(*TRAIN, "--out", tmp_path / "out", "--resume") == (0, "")
@@ -268,7 +268,7 @@ def test_where_there_are_no_locks_a_run_says_so(run, tmp_path, monkeypatch):
 
     monkeypatch.setattr(fcntl, "flock", refuse)
     status, said = run(*TRAIN, "--out", tmp_path / "out")
-    assert status == 0 and said.startswith("note: no locks here; nothing keeps another run out of")
+    assert status == 0 and said.startswith("note: no locks here; do not start another run in")
 
 
 def test_a_lock_that_cannot_be_written(run, tmp_path, monkeypatch):

@@ -230,7 +230,7 @@ def test_nodes_come_in_any_order_or_as_masks():
         ({"features": np.full((4, 2), np.nan)}, "features must hold finite numbers, but row 0"),
         ({"features": np.ones((4, 0))}, r"features must have shape \(4, at least 1\)"),
         ({"classes": 1}, "classes must be 2 as in labels, or more, got 1"),
-        ({"known": np.ones(4, bool)}, "known is for labels of several classes"),
+        ({"known": np.ones(4, bool)}, "known must be None if nodes have one class"),
         ({"labels": [[0, 2]] * 4}, "labels of several classes must be 0 or 1"),
         ({"induced": refimpl.as_graph([], n=3)}, "induced must have 2 nodes like train, got 3"),
         ({"scaling": (np.zeros(3), np.ones(3))}, "features must have 3 columns, .* got 2"),

@@ -93,7 +93,7 @@ def test_a_variable_that_changes_later_loses_nothing(monkeypatch, tmp_path, caps
     data = write_graphsaint(tmp_path / "tiny")
     argv = ["train", "--data", str(data), "--hidden", "4", "--out", str(tmp_path / "out")]
     assert main([*argv, "--epochs", "1000"]) == 130
-    assert "to go on: minibatch-gnn train --resume" in capsys.readouterr().err
+    assert "to resume: minibatch-gnn train --resume" in capsys.readouterr().err
 
 
 def test_every_command_but_train_is_run_by_each_process_alone():

@@ -43,7 +43,7 @@ def test_the_command_writes_a_page(trace, tmp_path):
     assert (tmp_path / "pin_tile.html").read_text(encoding="utf-8") == text
     trace("jpdc21:4", "--out", "named.html", "--seed", "7")
     assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
-    with pytest.raises(UserError, match="named.html is there already: give --overwrite"):
+    with pytest.raises(UserError, match="named.html already exists: give --overwrite"):
         trace("pin_tile", "--out", "named.html")
     assert (tmp_path / "named.html").read_text(encoding="utf-8") == text
     trace("pin_tile", "--out", "named.html", "--seed", 2**64 - 1, "--overwrite")

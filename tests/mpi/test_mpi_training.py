@@ -157,7 +157,7 @@ def test_one_bad_rank_of_two(words):
 def test_a_folder_that_holds_a_run(words, tmp_path):
     done(2, *words("out", "--epochs", 1))
     before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    refused(started(2, *words("out", "--epochs", 1)), "holds a result already")
+    refused(started(2, *words("out", "--epochs", 1)), "already has a result")
     refused(started(2, *words("out", "--resume", "--seed", 5)), "--seed is 0")
     assert {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
     done(2, *words("out", "--epochs", 2, "--overwrite"))

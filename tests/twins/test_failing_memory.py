@@ -3,13 +3,18 @@
 import ctypes
 import gc
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
+import test_dense_twins
+import test_layer_twins
 from comparison import assert_bits, threads
-from test_every_twin import HUBS, LARGE
+from test_every_twin import HUBS, LARGE, sage
+from test_layer_twins import DEPTHS, GAT_WAYS, gat, gcn, mixhop
 from test_neighbor_twins import EPOCH, NAME
 from test_pruning_twins import EVEN, LAYOUTS, some_hits
+from test_rgcn_twins import RGCN_WAYS, rgcn
 
 import fastimpl
 from fastimpl import Sampler, _buffers, _lending, _memory
@@ -85,7 +90,7 @@ class NumpyMemory:
 
 NUMPY = NumpyMemory()
 PIN_TILE = Sampler("pin_tile", m=50, n=400, eta=1.2)
-ROOTS, MODES = np.arange(0, 3000, 9), ("layered", "shared")
+ROOTS, MODES = np.arange(0, 3000, 9), ("layered", "shared", "labor", "labor_exact")
 SMALLER = {  # with fewer allocations: the call is made once for each
     "prune_mfg": lambda: [
         fastimpl.prune_mfg(EVEN, some_hits(EVEN, 0.3), layout=layout) for layout in LAYOUTS
@@ -99,7 +104,22 @@ SMALLER = {  # with fewer allocations: the call is made once for each
         for mode in MODES
     ],
 }
-CALLS = {**LARGE, **SMALLER}
+PASSES = {  # both passes of a layer, in one way at a time
+    "gat": (gat, GAT_WAYS),
+    "gcn": (gcn, test_layer_twins.ORDERS),
+    "mixhop": (mixhop, DEPTHS),
+    "rgcn": (rgcn, RGCN_WAYS),
+    "sage": (lambda orders: sage(*orders), test_dense_twins.ORDERS),
+}
+CALLS = {
+    **{name: call for name, call in LARGE.items() if name.partition("_")[0] not in PASSES},
+    **SMALLER,
+    **{
+        f"{name} {number}": partial(call, [way])
+        for name, (call, ways) in PASSES.items()
+        for number, way in enumerate(ways)
+    },
+}
 
 
 def forget():

@@ -270,31 +270,32 @@ BRANCHES = [np.ascontiguousarray(part) for part in np.split(BIG_W, [10, 17], axi
 VECTORS = distinct((3, 12), float, 5), distinct((3, 12), float, 6)
 BIASED = {"b": BIG_B}
 BIG_KEYS = row_keys(3000)
+DEPTHS, GAT_WAYS = (0, 1, 2), tuple(product(("softmax", "row", "none"), (0, 0.5)))
 
 
-def gcn():
-    """Return both passes in every order."""
+def gcn(orders=ORDERS):
+    """Return both passes in each order."""
     common = BIG_A, BIG_X, BIG_W
-    outs = [fastimpl.gcn_forward(*common, order, **BIASED) for order in ORDERS]
-    passes = zip(outs, ORDERS, strict=True)
+    outs = [fastimpl.gcn_forward(*common, order, **BIASED) for order in orders]
+    passes = zip(outs, orders, strict=True)
     return outs, [fastimpl.gcn_backward(*common, o, BIG_G, way, **BIASED) for o, way in passes]
 
 
-def mixhop():
-    """Return both passes at every depth."""
+def mixhop(depths=DEPTHS):
+    """Return both passes at each depth."""
     common = (BIG_A, BIG_A), BIG_X, BRANCHES
-    outs = [fastimpl.mixhop_forward(*common, depth, **BIASED) for depth in range(3)]
+    outs = [fastimpl.mixhop_forward(*common, depth, **BIASED) for depth in depths]
     options = {**BIASED, "need_dx": True}
     return outs, [
         fastimpl.mixhop_backward(*common, out, BIG_G, depth, **options)
-        for depth, out in enumerate(outs)
+        for out, depth in zip(outs, depths, strict=True)
     ]
 
 
-def gat():
-    """Return both passes with every norm."""
+def gat(ways=GAT_WAYS):
+    """Return both passes with each norm and dropout."""
     common, outs, grads = (LOOPED, BIG_X, BIG_W, *VECTORS), [], []
-    for norm, dropout in product(("softmax", "row", "none"), (0, 0.5)):
+    for norm, dropout in ways:
         options = {"norm": norm, "dropout": dropout, "keys": BIG_KEYS, **BIASED}
         outs.append(fastimpl.gat_forward(*common, **options))
         grads.append(fastimpl.gat_backward(*common, outs[-1], BIG_G, **options, need_dx=True))

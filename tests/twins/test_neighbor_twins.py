@@ -13,7 +13,12 @@ import refimpl
 from fastimpl._lending import lent
 
 THREADS = st.sampled_from([1, 2, 5])
-MODES = st.sampled_from(["layered", "shared"])
+MODES = ["layered", "shared", "labor", "labor_exact"]
+HOW = st.sampled_from(MODES).flatmap(
+    lambda mode: st.fixed_dictionaries(
+        {"mode": st.just(mode), "batch_dependency": st.integers(1, 6 if "labor" in mode else 1)}
+    )
+)
 FANOUTS = st.lists(st.sampled_from([-1, 0, 1, 2, 3, 7]), max_size=3)
 BIG, HUBS, EVEN = power_law_graph(700), power_law_graph(3000), even_graph(3000, 20)
 PATH = graph_from_edges(3, {(0, 1), (1, 2)})
@@ -34,20 +39,20 @@ def graph_and_batches(draw):
     return graph, [read_only(np.array(batch, dtype)) for batch in batches]
 
 
-@given(drawn=graph_and_batches(), fanouts=FANOUTS, key=KEYS, mode=MODES, count=THREADS)
-def test_sample_mfg(drawn, fanouts, key, mode, count):
+@given(drawn=graph_and_batches(), fanouts=FANOUTS, key=KEYS, how=HOW, count=THREADS)
+def test_sample_mfg(drawn, fanouts, key, how, count):
     graph, batches = drawn
     for batch, roots in enumerate(batches[:2]):
         name = {"seed": key, "epoch": 1, "batch": batch}
-        mfg = assert_twins("sample_mfg", graph, roots, fanouts, **name, mode=mode, count=count)
+        mfg = assert_twins("sample_mfg", graph, roots, fanouts, **name, **how, count=count)
         assert isinstance(mfg, refimpl.MFG)
 
 
-@given(drawn=graph_and_batches(), fanouts=FANOUTS, key=KEYS, mode=MODES, count=THREADS)
-def test_sample_mfg_many(drawn, fanouts, key, mode, count):
+@given(drawn=graph_and_batches(), fanouts=FANOUTS, key=KEYS, how=HOW, count=THREADS)
+def test_sample_mfg_many(drawn, fanouts, key, how, count):
     graph, batches = drawn
     name = {"seed": key, "epoch": 1, "first_batch": 4}
-    got = assert_twins("sample_mfg_many", graph, batches, fanouts, **name, mode=mode, count=count)
+    got = assert_twins("sample_mfg_many", graph, batches, fanouts, **name, **how, count=count)
     assert isinstance(got, list)
 
 
@@ -73,7 +78,7 @@ def test_permutation(key, n):
     assert isinstance(assert_twins("permutation", key, n), np.ndarray)
 
 
-@pytest.mark.parametrize("mode", ["layered", "shared"])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fanouts", [(25, 10), (64, 65), (70, 3), (-1, 2), (1, 1, 1, 1)], ids=repr)
 @pytest.mark.parametrize("graph", [BIG, LONG], ids=repr)
 def test_hundreds_of_nodes(graph, fanouts, mode):
@@ -119,7 +124,7 @@ def layers():
         (graph, fanouts, mode)
         for graph in (HUBS, EVEN)
         for fanouts in ((25, 10), (70, 3), (-1,))
-        for mode in ("layered", "shared")
+        for mode in MODES
     ]
     return [
         [
@@ -162,6 +167,9 @@ ERRORS = [
     ("sample_mfg", PATH, SEEDS, (1,), {**NAME, "epoch": "1"}),
     ("sample_mfg", PATH, SEEDS, (1,), {**NAME, "batch": -1}),
     ("sample_mfg", PATH, SEEDS, (1,), {**NAME, "mode": "other"}),
+    ("sample_mfg", PATH, SEEDS, (1,), {**NAME, "batch_dependency": 2}),
+    ("sample_mfg", PATH, SEEDS, (1,), {**NAME, "mode": "labor", "batch_dependency": 0}),
+    ("sample_mfg_many", PATH, [SEEDS], (1,), {**EPOCH, "mode": "labor", "batch_dependency": 0.5}),
     ("sample_mfg_many", "graph", [SEEDS], (1,), EPOCH),
     ("sample_mfg_many", PATH, 3, (1,), EPOCH),
     ("sample_mfg_many", PATH, [SEEDS, np.array([1, 1])], (1,), EPOCH),

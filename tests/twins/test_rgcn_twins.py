@@ -133,12 +133,14 @@ BIG_W = distinct_arrays([(40, 36)] * 4, float)
 BIG_C = distinct((3, 2), float, 5)
 
 
-def rgcn():
+RGCN_WAYS = ((BIG_W[:3], {}), (BIG_W[:2], {"coefficients": BIG_C}))
+
+
+def rgcn(ways=RGCN_WAYS):
     """Return both passes, with matrices and with bases."""
     outs, grads = [], []
-    for W, options in ((BIG_W[:3], {}), (BIG_W[:2], {"coefficients": BIG_C})):
-        common = BIG, BIG_X, W, BIG_W[3]
-        options |= {"b": BIG_G[0]}
+    for W, basis in ways:
+        common, options = (BIG, BIG_X, W, BIG_W[3]), {**basis, "b": BIG_G[0]}
         outs.append(fastimpl.rgcn_forward(*common, **options))
         grads.append(fastimpl.rgcn_backward(*common, outs[-1], BIG_G, **options, need_dx=True))
     return outs, grads

@@ -1,29 +1,15 @@
-"""J Table 3: seconds of an iteration on processor cores, and on a GPU as the paper prints them.
-
-Two layers of hidden dimension 512, frontier sampling of n = 8000 nodes from m = 1000, on all
-threads; subgraphs are drawn a pool at a time, one for each thread. The graphs are those of
-`scaling`: made, like PPI, Reddit and Yelp. The paper's Amazon is left out, its 40 cores are not
-here, and there is no code for a GPU, so what it would take is not measured.
-"""
+"""J Table 3: seconds of an iteration on processor cores, and on a GPU as the paper prints them."""
 
 import statistics
 
-from bench.figures.experiment import UNTESTED, Verdict
+from bench.figures.experiment import ABOUT, UNTESTED, verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Bars
-from bench.figures.result_rows import (
-    groups_of,
-    median_of,
-    medians,
-    quartiles_of,
-    tabled,
-    values_of,
-)
+from bench.figures.result_rows import groups_of, median_of, medians, quartiles_of, tabled, values_of
 from bench.figures.synthetic_data import data_like
 
-CPU = {"PPI": 0.1974, "Reddit": 0.3676, "Yelp": 0.2917}  # J Table 3, on 40 cores
-GPU = {"PPI": 0.1021, "Reddit": 0.1357, "Yelp": 0.1420}  # of an Nvidia Tesla P100
+CPU, GPU = ABOUT["J-tab3"]["printed"].values()  # {like: seconds}
 
 
 def measure(lab, cell):
@@ -53,27 +39,19 @@ def verdicts(_lab, rows):
     whole = {like: median_of(rows, "whole", like=like) for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
     each = ", ".join(f"{seconds:.3f} s ({like})" for like, seconds in whole.items())
-    return [
-        Verdict(
-            "J-gpu-2x",
-            f"an iteration on {in_words(rows[0]['threads'])} takes {each}, on average "
-            f"{over:.1f} times the paper's time on 40 cores",
-            UNTESTED,
-            "there is no code for a GPU in this project",
-        )
-    ]
+    threads = in_words(rows[0]["threads"])
+    return [verdict("J-gpu-2x", UNTESTED, threads=threads, each=each, over=over)]
 
 
 def plot(_lab, rows):
     """Return bars of what is measured, the middle halves of the rounds, and what is printed."""
-    ours, names, series, ranges, printed = f"{in_words(rows[0]['threads'])} here", [], [], [], []
-    for like in values_of(rows, "like"):
-        middle, low, high = quartiles_of(rows, "whole", like=like)
-        names += [f"like {like}", "GPU"]
-        series += [middle, None]
-        ranges += [(low, high), None]
-        printed += [CPU[like], GPU[like]]
-    highest = max(*printed, *(high for _, high in filter(None, ranges)))
-    title, room = "hidden dimension 512, as printed on 40 cores and on a GPU", (0, 1.3 * highest)
+    ours, likes = f"{in_words(rows[0]['threads'])} here", values_of(rows, "like")
+    found = [quartiles_of(rows, "whole", like=like) for like in likes]
+    names = [name for like in likes for name in (f"like {like}", "GPU")]
+    series = [x for one in found for x in (one.mean, None)]
+    ranges = [x for one in found for x in ((one.low, one.high), None)]
+    printed = [x[like] for like in likes for x in (CPU, GPU)]
+    title = "hidden dimension 512, as printed on 40 cores and on a GPU"
+    room = {"ylim": (0, 1.3 * max(*printed, *(one.high for one in found)))}
     bars = {ours: series}, {ours: ranges}, {ours: printed}
-    return [Bars(title, "seconds an iteration", names, *bars, axes={"ylim": room})]
+    return [Bars(title, "seconds an iteration", names, *bars, axes=room)]

@@ -1,55 +1,27 @@
-"""I Table II and J Fig 8: what more layers cost, with sampled graphs and with sampled layers.
-
-Layer sampling has 512 roots and fan-outs 25, 10, 10, ..; subgraphs are of the frontier sampler, n =
-8000 and m = 1000, a degree counting as 30 at most. Timed are iterations on a made graph with the
-nodes, the mean degree and the features of Reddit's training graph, hidden dimension 128, all depths
-and both methods in turns. An epoch's ratio is that of seconds a node: those of an iteration over
-its roots, or over the nodes of its subgraph. The papers compare their C++ with GraphSAGE in
-TensorFlow: here both are in one code.
-
-Whether a node is worth as much in either is seen in trainings to a score, on another data set, for
-which no paper has numbers beyond two layers: width, dropout, subgraphs and batches are those of
-I Fig 2, on all threads. Both methods are scored equally often, and the threshold is 0.0025 below
-the best of layer sampling.
-"""
+"""I Table II and J Fig 8: what more layers cost, with sampled graphs and with sampled layers."""
 
 import statistics
 
-from bench.figures.accuracy_over_time import lengths, on_share, race, race_curves, sooner
-from bench.figures.experiment import FAILS, Verdict, graded, ranked
+from bench.figures.experiment import ABOUT, FAILS, graded, ranked, verdict
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
 from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
+from bench.figures.training import lengths, on_share, race, race_curves, sooner
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
 from refimpl.samplers.sampling import Sampler
 
 GRAPHS, LAYERS = "graph sampling", "layer sampling"
 DEEP = 3  # layers of I Table II
-
-PRINTED = {  # I Table II: {threads: speed-up with 1, 2, 3 layers}
-    1: (2.03, 7.74, 335.36),
-    5: (4.77, 12.95, 568.93),
-    10: (9.34, 18.50, 828.25),
-    20: (17.25, 28.43, 1164.45),
-    40: (23.93, 37.44, 1306.21),
-}
-
-
-def cells(lab):
-    """Return a run for each number of threads, then one for each seed."""
-    counts = [{"part": "time", "threads": count} for count in lab.thread_counts()]
-    seeds = [{"part": "score", "seed": seed} for seed in range(lab.seeds)]
-    return counts + seeds
+# I Table II: {threads: speed-up with 1, 2, 3 layers}
+PRINTED = {int(threads): ups for threads, ups in ABOUT["I-tab2"]["printed"].items()}
 
 
 def measure(lab, cell):
     """Return rows of times, or of scores."""
-    if cell["part"] == "time":
-        return times_of(lab, cell["threads"])
-    return scores_of(lab, cell["seed"])
+    return times_of(lab, cell["threads"]) if "threads" in cell else scores_of(lab, cell["seed"])
 
 
 def times_of(lab, threads):
@@ -72,12 +44,9 @@ def times_of(lab, threads):
             steps[name, layers] = getattr(method, "pool", 1)
     limits = dict.fromkeys(trainers, threads)
     found = steps_in_turns(trainers, sizes["rounds"], steps=steps, threads=limits)
-    kept = "name", "layers", "round"
-    return [
-        {key: row[key] for key in kept}
-        | {"iteration": row["whole"], "node": row["whole"] / nodes[row["name"]]}
-        for row in rows_of_rounds(found, "name", "layers")
-    ]
+    for (name, _), each in found.items():
+        each[:] = [{"iteration": x["whole"], "node": x["whole"] / nodes[name]} for x in each]
+    return rows_of_rounds(found, "name", "layers")
 
 
 def scores_of(lab, seed):
@@ -136,15 +105,7 @@ def table(lab, rows):
 
 
 def verdicts(lab, rows):
-    """Judge cost and time to a score by depth.
-
-    An epoch's ratio with 3 layers holds where it reaches nine tenths of what is printed for the
-    most cores that are here, more weakly where it is above 1 and above that of one layer. Time is
-    linear in depth where it is within 15% of a rising line, more weakly within 30%. Time to a
-    score wins at a depth where, in the mean of the seeds, graph sampling reaches the threshold
-    sooner than layer sampling; it holds where it wins at all depths, more weakly where from some
-    depth on.
-    """
+    """Judge cost and time to a score by depth."""
     return [
         *_deep(pick(rows, part="time")),
         _linear(pick(rows, part="time"), lab.threads),
@@ -156,15 +117,12 @@ def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
-    most = epoch_ratio(rows, max(counts), deep).mean
-    each = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-    ours = f"with 1, .., {deep} layers an epoch of graph sampling is {each} times as fast as one "
-    ours += f"of layer sampling on {in_words(at)}; with {deep} layers it is {most:.2f} times as "
-    ours += f"fast on {in_words(max(counts))}"
-    because = "both methods share one code here; the papers time layer sampling in TensorFlow"
+    found = {"deep": deep, "each": ", ".join(f"{ratio:.2f}" for ratio in ratios)}
+    found |= {"cores": in_words(at), "threads": in_words(max(counts))}
+    found["most"] = epoch_ratio(rows, max(counts), deep).mean
     claims = {"I-deep-1306x": PRINTED[at][deep - 1], "J-deep-100x": 100}
     return [
-        Verdict(claim, ours, graded(ratios[-1], least, max(1, ratios[0])), because)
+        verdict(claim, graded(ratios[-1], least, max(1, ratios[0])), **found)
         for claim, least in claims.items()
     ]
 
@@ -175,13 +133,9 @@ def _linear(rows, threads):
     a, b = line_through(depths, times)
     off = max(abs(a + b * x - y) / y for x, y in zip(depths, times, strict=True))
     other = over_one_layer(rows, threads, LAYERS, depths[-1]).mean
-    return Verdict(
-        "J-linear-in-depth",
-        f"from 1 to {depths[-1]} layers an iteration of graph sampling becomes {times[-1]:.2f} "
-        f"times as long, within {off:.0%} of a straight line; one of layer sampling becomes "
-        f"{other:.1f} times as long",
-        FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR),
-    )
+    outcome = FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR)
+    found = {"depth": depths[-1], "ours": times[-1], "off": off, "other": other}
+    return verdict("J-linear-in-depth", outcome, **found)
 
 
 def _layers(number):
@@ -194,12 +148,8 @@ def _from_which_depth(lab, rows):
     first = next((x for x in found if all(x > y for y in lost)), None)
     each = "; ".join(f"{_layers(n)}: {words}" for n, (_, words) in found.items())
     result = f"is faster from {_layers(first)} on" if first else "is slower with the most layers"
-    return Verdict(
-        "I-deep-accuracy",
-        f"times as fast as layer sampling to its score, on {lab.data}: {each}. Graph sampling "
-        f"{result}",
-        ranked(not lost, first),
-    )
+    outcome = ranked(not lost, first)
+    return verdict("I-deep-accuracy", outcome, data=lab.data, each=each, result=result)
 
 
 def plot(lab, rows):
@@ -229,6 +179,6 @@ def plot(lab, rows):
     ]
     labels = "seconds of training, seed 0", "validation F1-micro"
     for some in groups_of(pick(scores, seed=0), "layers"):
-        title = f"{some[0]['layers']} layer{'s' * (some[0]['layers'] > 1)}"
+        title = _layers(some[0]["layers"])
         shown.append(Lines(title, *labels, race_curves(some), {"xscale": "log"}))
     return shown

@@ -1,10 +1,4 @@
-"""V Fig 16: I/O saved against the depth of the model, and what is done before training.
-
-Left: rows saved by a cache of features by degree and by FreshGNN with its policy for performance,
-for models of 2 to 5 layers, on the same sampled neighbours; see `topologies.saved_on`. Right: the
-seconds of pre-processing, of reading a saved data set with all its features, and of an epoch. The
-file system's cache may hold the file: on a disk that is cold, reading takes longer.
-"""
+"""V Fig 16: I/O saved against the depth of the model, and what is done before training."""
 
 import tempfile
 from pathlib import Path
@@ -12,9 +6,9 @@ from time import perf_counter
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import graded, ranked, verdict
 from bench.figures.experiments.topologies import BEST, BY_DEGREE, METHODS, saved_on
-from bench.figures.plotting import Lines, bars_of, curves_of
+from bench.figures.plotting import bars_of, lines_of
 from bench.figures.result_rows import middle, pick, spread, values_of
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import buffer_of, sampled
@@ -24,11 +18,6 @@ from refimpl.lab.data.loading import load_dataset
 PRINTED = 1.50  # V section 7.5: saved by FreshGNN over saved by the cache of features
 SAVED, SPENT = "saved", "spent"
 READING, BEFORE, EPOCH = "reading from disk", "pre-processing", "an epoch"
-
-
-def cells(lab):
-    """Return a run for each depth, and one of what is done before training."""
-    return [*({"what": SAVED, "layers": n} for n in lab.sizes["layers"]), {"what": SPENT}]
 
 
 def measure(lab, cell):
@@ -53,7 +42,7 @@ def _spent(lab, graph):
     buffer = buffer_of(sizes, graph.n, sizes["features"])
     own = {"p_grad": sizes["p_grad"], "buffer": buffer, **METHODS[BEST]}
     config = sampled("fresh", sizes, **own)
-    found: list[dict] = []
+    found = []
     with tempfile.TemporaryDirectory() as folder:
         data.save(Path(folder, "data"))
         for number in range(-1, sizes["rounds"]):  # the first warms up
@@ -93,39 +82,24 @@ def verdicts(_lab, rows):
     gain = spread(saved[BEST] / saved[BY_DEGREE] for saved in found)
     falling = all(a[BEST] > b[BEST] for a, b in zip(found, found[1:], strict=False))
     reading, before, epoch = (_seconds(rows, stage).mean for stage in (READING, BEFORE, EPOCH))
+    ends, each = f"{depths[0]} to {depths[-1]}", zip(depths, found, strict=True)
+    saved = ", ".join(f"{one[BEST]:.1%} with {layers} layers" for layers, one in each)
+    quick = ranked(before < min(reading, epoch), before < epoch)
+    beside = {"epoch": before / epoch, "reading": before / reading}
     return [
-        Verdict(
-            "V-depth-1.5x",
-            f"FreshGNN saves {gain.text('.2f')} times as many rows as features by degree, with "
-            f"{depths[0]} to {depths[-1]} layers",
-            graded(gain.low, PRINTED),
-        ),
-        Verdict(
-            "V-depth-falls",
-            "rows saved: "
-            + ", ".join(
-                f"{one[BEST]:.1%} with {n} layers" for n, one in zip(depths, found, strict=True)
-            ),
-            ranked(falling, False),
-        ),
-        Verdict(
-            "V-preprocessing-small",
-            f"pre-processing takes {before / epoch:.2f} times as long as an epoch, and "
-            f"{before / reading:.2f} times as long as reading the features from their file, "
-            "which the system may have in memory",
-            ranked(before < min(reading, epoch), before < epoch),
-        ),
+        verdict("V-depth-1.5x", graded(gain.low, PRINTED), gain=gain, depths=ends),
+        verdict("V-depth-falls", ranked(falling, False), saved=saved),
+        verdict("V-preprocessing-small", quick, **beside),
     ]
 
 
 def plot(_lab, rows):
     """Return a panel of what is saved, and one of the stages' seconds."""
     saved = [row for row in pick(rows, what=SAVED) if row["method"] in (BY_DEGREE, BEST)]
-    curves = curves_of(saved, "layers", "saved", "method", scale=100)
+    form = {"axes": {"ylim": (0, None)}, "scale": 100}
     spreads = {stage: _seconds(rows, stage) for stage in (READING, BEFORE, EPOCH)}
-    axes, ticks = {"ylim": (0, None)}, values_of(saved, "layers")
     return [
-        Lines("", "layers", "I/O saved, %", curves, axes, ticks),
+        lines_of(saved, ("", "layers", "I/O saved, %"), "layers", "saved", "method", **form),
         bars_of("", "seconds", spreads, name="seconds"),
     ]
 

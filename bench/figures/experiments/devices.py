@@ -1,30 +1,27 @@
-"""V Fig 11: iterations a second against the number of devices.
-
-Rows are counted, of what each of 1 to 256 ranks really loads; seconds are those of a model of the
-network around the computing of one rank, measured here on one thread; see `parallel`. The paper
-has up to 4 GPUs in a machine and 2 machines.
-
-Where MPI is installed, a step is timed between processes of this machine as well, one thread each,
-beside the same step on one of them; see `between_processes`.
-"""
+"""V Fig 11: iterations a second against the number of devices."""
 
 import statistics
-from contextlib import ExitStack
+from typing import NamedTuple
 
-from threadpoolctl import threadpool_limits
+import numpy as np
 
 from bench.figures.between_processes import PROCESSES, measured
-from bench.figures.experiment import UNTESTED, Verdict
-from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.parallel import AHEAD, FRESH, IN_TURN, METHODS, NEIGHBOR, loads, speedups
+from bench.figures.experiment import UNTESTED, verdict
+from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
-from bench.figures.remote_row_counts import minibatches
 from bench.figures.result_rows import pick, ratios, values_of
+from bench.figures.row_counts import Policy, even_parts, minibatches, planned, rules_of
 from bench.figures.synthetic_data import data_on, drawn_roots, made_graph
 from bench.figures.training import buffer_of, sampled
 from bench.launching import no_mpi
+from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
+from refimpl.loader.features import one_sided_trace
 
 MIB = 2**20
+BYTES = 4  # float32
+NEIGHBOR, FRESH = "neighbour sampling", "FreshGNN"
+METHODS = NEIGHBOR, FRESH
+IN_TURN, AHEAD = "one after another", "fetched ahead"
 WAYS = [(NEIGHBOR, IN_TURN), (NEIGHBOR, AHEAD), (FRESH, IN_TURN)]
 COUNTED, COMPUTED, TIMED = "counted", "computed", "timed"
 
@@ -43,19 +40,23 @@ def measure(lab, cell):
         found = measured(lab, "steps")
         named = {(method, int(n)): each for method, by in found.items() for n, each in by.items()}
         return rows_of_rounds(named, "method", "processes", key="seconds")
-    sizes = lab.sizes
-    data = made_data(sizes)
+    sizes, ranks, data = lab.sizes, cell["ranks"], made_data(lab.sizes)
     graphs = lab.once("graphs", lambda: two_epochs(lab.gnn, sizes, data))
-    found = loads(lab.gnn, sizes, data.graph, data.roots, graphs, cell["ranks"])
-    return [{"method": name, **load._asdict()} for name, load in found.items()]
+    inputs = [mfg.nodes[0] for mfg in graphs[1]]
+    firsts = range(0, len(inputs) // ranks * ranks, ranks)
+    ids = {
+        NEIGHBOR: [inputs[first : first + ranks] for first in firsts],
+        FRESH: loaded_by_fresh(lab.gnn, sizes, data.graph, data.roots, graphs, ranks),
+    }
+    about = data.graph.n, BYTES * sizes["features"]
+    return [{"method": name, **load(ids[name], *about)._asdict()} for name in METHODS]
 
 
 def made_data(sizes):
     """Return a data set whose roots make as many minibatches as the sizes say."""
     graph = made_graph(sizes["nodes"], sizes["degree"])
-    return data_on(
-        graph, drawn_roots(graph.n, sizes["batch"] * sizes["batches"]), sizes["features"]
-    )
+    roots = drawn_roots(graph.n, sizes["batch"] * sizes["batches"])
+    return data_on(graph, roots, sizes["features"])
 
 
 def two_epochs(gnn, sizes, data):
@@ -76,31 +77,81 @@ def _computing(lab):
     """Return the number of parameters, and the median seconds of a step of each on one thread."""
     sizes, data = lab.sizes, made_data(lab.sizes)
     half = sizes["timed_steps"] // 2  # as many before: the cache fills
-    with threadpool_limits(1), ExitStack() as stack:
-        trainers = {
-            name: stack.enter_context(lab.gnn.make_trainer(data, config))
-            for name, config in configs(sizes, data.graph.n).items()
+    asked = configs(sizes, data.graph.n)
+    trainers = {name: lab.gnn.make_trainer(data, config) for name, config in asked.items()}
+    found = steps_in_turns(trainers, half, threads=dict.fromkeys(trainers, 1), warm_up=half)
+    return [
+        {
+            "method": name,
+            "parameters": sum(W.size for W in trainer.state.weights.values()),
+            "seconds": statistics.median(step["whole"] for step in found[name]),
         }
-        tasks = {name: lambda _, one=one: one.step() for name, one in trainers.items()}
-        found = seconds_in_turns(tasks, half, warm_up=half)
-        return [
-            {
-                "method": name,
-                "parameters": sum(W.size for W in trainer.state.weights.values()),
-                "seconds": statistics.median(found[name]),
-            }
-            for name, trainer in trainers.items()
-        ]
+        for name, trainer in trainers.items()
+    ]
 
 
 def fresh_settings(sizes, n):
     """Return the settings of FreshGNN in training that its counts have."""
+    own = {"p_grad": sizes["p_grad"], "overflow": sizes["overflow"], "performance": True}
+    return {**own, "buffer": buffer_of(sizes, n, sizes["features"]), "hotness": "profile"}
+
+
+class Load(NamedTuple):
+    """What ranks load in a step: means over steps, and over ranks where nothing else is said."""
+
+    loaded: float  # rows that are not in a rank's cache
+    remote: float  # other ranks' rows among these
+    busiest: float  # bytes, of the rank and the direction with most
+    messages: float  # of the rank with most
+
+
+def load(ids, n, row_bytes):
+    """Count what ranks load from one another: rank r loads the nodes ``ids[i][r]`` in step i."""
+    ranks = len(ids[0])
+    ownership, found = even_parts(n, ranks), []
+    for step in ids:
+        demand, messages = np.zeros((ranks, ranks), np.int64), 0
+        for me, mine in enumerate(step):
+            trace = one_sided_trace(me, ownership.split(mine)[0], row_bytes)
+            messages = max(messages, len(trace.messages))
+            for message in trace.messages:
+                demand[message.source, me] = message.bytes
+        read, given = demand.sum(axis=0), demand.sum(axis=1)
+        loaded, remote = sum(map(len, step)) / ranks, read.mean() / row_bytes
+        found.append([loaded, remote, max(read.max(), given.max()), messages])
+    return Load(*map(float, np.mean(found, axis=0)))
+
+
+def loaded_by_fresh(gnn, sizes, graph, roots, graphs, ranks):
+    """Return the nodes that each rank loads in each step of the second epoch, for `load`."""
+    d, h, steps = sizes["features"], sizes["hidden"], len(graphs[0]) // ranks
+    rules = rules_of(sizes, t_stale=max(1, steps // 6), overflow=sizes["overflow"])
+    plan = planned(gnn, rules, graph, roots, d, h)
+    found = [[None] * ranks for _ in range(steps)]
+    for rank in range(ranks):
+        policy = Policy(gnn, rules, graph, plan.hotness, d, h, plan=plan)
+        for epoch, of_epoch in enumerate(graphs):
+            for step in range(steps):
+                ids = policy.step(epoch * steps + step, of_epoch[step * ranks + rank])
+                if epoch:
+                    found[step][rank] = ids
+    return found
+
+
+def speedups(ranks, messages, busiest, parameters, compute, latency, bandwidth):
+    """Return {way: the speed-up of so many ranks, by the model}.
+
+    `messages` and `busiest` are those of a `Load`; `compute` are the seconds of a step, and the
+    gradients of so many parameters are averaged.
+    """
+    link = {"latency": latency, "bandwidth": bandwidth}
+    sent = gradient_exchange(parameters, ranks)
+    exchange = parallel_step_seconds(0, sent.messages, BYTES * sent.numbers, **link)
+    reading = parallel_step_seconds(0, messages, busiest, **link)
+    spent = {IN_TURN: compute + reading, AHEAD: max(compute, reading)}
     return {
-        "p_grad": sizes["p_grad"],
-        "overflow": sizes["overflow"],
-        "buffer": buffer_of(sizes, n, sizes["features"]),
-        "hotness": "profile",
-        "performance": True,
+        way: float(parallel_speedup(ranks, compute, seconds + exchange))
+        for way, seconds in spent.items()
     }
 
 
@@ -132,25 +183,15 @@ def verdicts(lab, rows):
     """Say what the model gives for the paper's devices; no devices are measured."""
     network, most = lab.sizes["networks"][0], max(values_of(pick(rows, what=COUNTED), "ranks"))
     ranks = min(4, most)
-    ours = _speedup(rows, ranks, FRESH, IN_TURN, network)
-    other = _speedup(rows, ranks, NEIGHBOR, IN_TURN, network)
-    has_timed = bool(pick(rows, what=TIMED))
-    computed = {row["method"]: row["seconds"] for row in pick(rows, what=COMPUTED)}
-    timed = [f"{_measured(rows, m).text('.2f')} times ({m})" for m in METHODS if has_timed]
-    between = f"were measured: {', '.join(timed)}" if timed else "were not measured without MPI"
-    because = "no devices are measured: rows are counted, seconds are those of a model"
-    return [
-        Verdict(
-            "V-devices-scale",
-            f"in the model ({_network(network)}) {ranks} ranks are {ours:.2f} times as fast as one "
-            f"with FreshGNN, and {other:.2f} times with neighbour sampling. A step on one thread "
-            f"takes {1e3 * computed[FRESH]:.1f} ms with a cache and "
-            f"{1e3 * computed[NEIGHBOR]:.1f} ms without one. Two processes of one machine "
-            + between,
-            UNTESTED,
-            because,
-        )
-    ]
+    fresh, neighbor = (_speedup(rows, ranks, name, IN_TURN, network) for name in (FRESH, NEIGHBOR))
+    computed = {row["method"]: 1e3 * row["seconds"] for row in pick(rows, what=COMPUTED)}
+    between = "were not measured without MPI"
+    if pick(rows, what=TIMED):
+        timed = ", ".join(f"{_measured(rows, name):.2f} times ({name})" for name in METHODS)
+        between = f"were measured: {timed}"
+    found = {"network": _network(network), "ranks": ranks, "fresh": fresh, "neighbor": neighbor}
+    found |= {"cached": computed[FRESH], "plain": computed[NEIGHBOR], "between": between}
+    return [verdict("V-devices-scale", UNTESTED, **found)]
 
 
 def plot(lab, rows):

@@ -1,33 +1,13 @@
-"""V Figs 10 and 12: seconds of an epoch, and accuracy against time, of ways to train GraphSAGE.
-
-All methods train in turns, epoch by epoch; evaluation takes its turn but is not in the times. The
-first epoch, in which FreshGNN's cache is empty, is left out of the seconds of an epoch, but not of
-the time to an accuracy. Features lie in memory: ``python -m bench storage`` has them in a file that
-does not fit there. FreshGNN caches embeddings alone here.
-
-The paper compares whole systems on a GPU whose bottleneck is loading features; here all run on the
-same CPU kernels, and nothing but the rows that are computed and copied differs. The accuracy is
-that of the validation nodes, which the paper's Fig 12 shows of test nodes.
-"""
+"""V Figs 10 and 12: seconds of an epoch, and accuracy against time, of ways to train GraphSAGE."""
 
 from itertools import accumulate
 
-from bench.figures.experiment import HOLDS, UNTESTED, Verdict, graded, ranked
+from bench.figures.experiment import ABOUT, UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import (
-    bands,
-    groups_of,
-    middle,
-    pick,
-    ratios,
-    share_saved,
-    spread,
-    spread_of,
-)
-from bench.figures.training import BOUND, seconds_of, trained_in_turns
+from bench.figures.result_rows import bands, groups_of, pick, share_saved, spread, spread_of
+from bench.figures.training import seconds_an_epoch, speed_up, trained_in_turns
 
-NAMES = {"neighbor": "neighbour sampling", "fresh": "FreshGNN"}
-NAMES |= {"gas": "GAS", "cluster": "ClusterGCN"}
+NAMES = ABOUT["V-fig10"]["names"]
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL
 POINTS = 0.02  # so close to neighbour sampling's best score counts as the same accuracy
 
@@ -35,17 +15,6 @@ POINTS = 0.02  # so close to neighbour sampling's best score counts as the same 
 def measure(lab, cell):
     """Return a row for each method and epoch."""
     return trained_in_turns(lab, NAMES, cell["seed"])
-
-
-def speed_up(rows, method):
-    """Return how many times as fast as a method FreshGNN is: median and range over rounds."""
-    warm = [row for row in pick(rows, seed=0) if row["epoch"] > 1]
-    return ratios(pick(warm, method=method), pick(warm, method="fresh"), "seconds")
-
-
-def seconds_an_epoch(rows, method):
-    """Return the median seconds of a method's epochs but the first, with the first seed."""
-    return middle(seconds_of(pick(rows, seed=0), method))
 
 
 def times(rows, method):
@@ -60,83 +29,54 @@ def times(rows, method):
 
 
 def mean_time(rows, method):
-    """Return the `Spread` of the seconds to neighbour sampling's accuracy, over the seeds.
-
-    None if a seed does not reach it.
-    """
+    """Return the `Spread` of `times`, or None if a seed does not reach the accuracy."""
     found = times(rows, method)
     return None if None in found else spread(found)
 
 
 def table(_lab, rows):
     """Return a line for each method: medians and ranges."""
-    lines = []
+    lines, first = [], pick(rows, seed=0)
     for method, name in NAMES.items():
-        line = [name, seconds_an_epoch(rows, method).text(".3f")]
-        line += ["" if method == "fresh" else speed_up(rows, method).text(".2f")]
-        best = [
-            max(row["val_f1"] for row in some)
-            for some in groups_of(pick(rows, method=method), "seed")
-        ]
+        faster = "" if method == "fresh" else f"{speed_up(first, method):.2f}"
+        seeds = groups_of(pick(rows, method=method), "seed")
+        best = spread(max(row["val_f1"] for row in some) for some in seeds)
         reached = mean_time(rows, method)
-        lines.append([*line, spread(best).text(), reached.text(".1f") if reached else "not by all"])
-    titles = ["method", "seconds an epoch, in memory", "FreshGNN's speed-up"]
-    return [*titles, "best validation F1", "seconds to accuracy"], lines
+        words = f"{reached:.1f}" if reached else "not by all"
+        lines.append([name, f"{seconds_an_epoch(first, method):.3f}", faster, best.text(), words])
+    return ABOUT["V-fig10"]["titles"], lines
 
 
 def verdicts(_lab, rows):
-    """Judge speed by the medians of rounds in memory, and who is first by means over seeds.
-
-    FreshGNN must be first, and need half of neighbour sampling's time, which always gets there.
-    """
-    ratio = speed_up(rows, "neighbor")
-    gains = {
-        name: speed_up(rows, method).mean for method, name in NAMES.items() if method != "fresh"
-    }
-    others = ", ".join(f"{gain:.2f} times that of {name}" for name, gain in gains.items())
+    """Judge speed by the medians of rounds in memory, and who is first by means over seeds."""
+    first = pick(rows, seed=0)
+    ratio = speed_up(first, "neighbor")
+    gains = {name: speed_up(first, name).mean for name in NAMES if name != "fresh"}
+    others = ", ".join(f"{gain:.2f} times that of {NAMES[name]}" for name, gain in gains.items())
     saved = share_saved(pick(rows, method="fresh"))
     reached = {name: mean_time(rows, name) for name in NAMES}
     fresh, neighbor = reached["fresh"], reached["neighbor"]
     rest = [found.mean for name, found in reached.items() if found and name != "fresh"]
-    words = ", ".join(
-        f"{NAMES[name]} {found.text('.1f') if found else 'not with every seed'}"
+    each = ", ".join(
+        f"{NAMES[name]} {f'{found:.1f}' if found else 'not with every seed'}"
         for name, found in reached.items()
     )
     sooner = neighbor.mean / fresh.mean if fresh else 0
     first = fresh is not None and fresh.mean <= min(rest)
-    faster = graded(min(gains.values()), OVER_BEST)
+    soonest = ranked(first and sooner >= 2, sooner > 1)
     return [
-        Verdict(
-            "V-faster-3.4x",
-            f"on a CPU with features in memory, the speed of an epoch with FreshGNN is {others}",
-            faster,
-            "" if faster == HOLDS else BOUND,
-        ),
-        Verdict(
-            "V-faster-5.3x",
-            f"with features in memory, FreshGNN is {ratio.text('.2f')} times as fast as this "
-            f"project's neighbour sampling; it does not load {saved:.1%} of the rows",
-            graded(ratio.mean, OVER_DGL),
-        ),
-        Verdict(
-            "V-faster-than-systems",
-            f"the nearest comparison: {ratio.mean:.2f} times as fast as this project's own "
-            "neighbour sampling; `python -m bench peers` compares a training step with PyG's",
-            UNTESTED,
-            "these systems train on a GPU, on graphs that do not fit here",
-        ),
-        Verdict(
-            "V-time-to-accuracy",
-            f"seconds to within {100 * POINTS:.0f} points of neighbour sampling's best: {words}",
-            ranked(first and sooner >= 2, sooner > 1),
-        ),
+        verdict("V-faster-3.4x", graded(min(gains.values()), OVER_BEST), others=others),
+        verdict("V-faster-5.3x", graded(ratio.mean, OVER_DGL), ratio=ratio, saved=saved),
+        verdict("V-faster-than-systems", UNTESTED, ratio=ratio.mean),
+        verdict("V-time-to-accuracy", soonest, points=100 * POINTS, each=each),
     ]
 
 
 def plot(_lab, rows):
     """Return seconds an epoch, FreshGNN's speed-up, and validation scores against time."""
-    found = {name: seconds_an_epoch(rows, method) for method, name in NAMES.items()}
-    faster = {NAMES[name]: speed_up(rows, name) for name in NAMES if name != "fresh"}
+    first = pick(rows, seed=0)
+    found = {name: seconds_an_epoch(first, method) for method, name in NAMES.items()}
+    faster = {NAMES[name]: speed_up(first, name) for name in NAMES if name != "fresh"}
     curves = {}
     for method, name in NAMES.items():
         epochs = groups_of(pick(rows, method=method), "epoch")

@@ -1,26 +1,27 @@
-"""V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds.
+"""V Fig 18: bandwidth of features between devices, two-sided, one-sided and in rounds."""
 
-There is no GPU here: the bandwidths are those of a model of links, see `links`, for the rows that
-minibatches of neighbour sampling really need. Its loss by contention, gamma, is fitted to nothing
-and decides whether rounds pay, so it is what is varied.
-
-Where MPI is installed, `DistributedFeatures` is measured as well, between processes of this
-machine, for the same minibatches: the ways in turns, see `between_processes`.
-"""
-
+from functools import partial
 from itertools import islice
+from typing import Any
 
 from bench.figures.between_processes import PROCESSES, measured
-from bench.figures.experiment import UNTESTED, Verdict
-from bench.figures.interconnect_model import ONE_SIDED, ROUNDS, SHAPES, TWO_SIDED, WAYS, bandwidths
+from bench.figures.experiment import ABOUT, UNTESTED, verdict
 from bench.figures.interleaved_timing import rows_of_rounds
-from bench.figures.plotting import Lines, curves_of
-from bench.figures.remote_row_counts import minibatches, rows_between
+from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
+from bench.figures.row_counts import minibatches, rows_between
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from bench.launching import no_mpi
+from refimpl.loader import Topology, plan_rounds, simulate
 
-MODEL = "no devices were measured: a model of links has a loss by contention that is assumed"
+ID_BYTES = 8
+TWO_SIDED, ONE_SIDED, ROUNDS = "two-sided", "one-sided", "rounds"
+ORDERS: dict[str, Any] = ABOUT["V-fig18"]["names"]  # {way: order of `simulate`}
+WAYS = [TWO_SIDED, *ORDERS]
+SHAPES: dict[str, Any] = {  # of so many devices and a bandwidth: a tree of two switches, a crossbar
+    "tree": lambda devices, bandwidth: Topology.tree((2, devices // 2), bandwidth),
+    "crossbar": Topology.crossbar,
+}
 MACHINE = "processes"
 RATE = "gigabytes_a_second"
 
@@ -37,21 +38,64 @@ def measure(lab, cell):
     if cell["links"] == MACHINE:
         found = measured(lab, "fetches")
         rate = found["bytes"] / 1e9
-        rates = {
-            way: [rate / seconds for seconds in each] for way, each in found["seconds"].items()
-        }
+        rates = {way: [rate / s for s in each] for way, each in found["seconds"].items()}
         return rows_of_rounds(rates, "way", key=RATE)
     sizes, devices = lab.sizes, cell["devices"]
     graph, steps = made_graph(sizes["nodes"], sizes["degree"]), sizes["steps"]
     roots = drawn_roots(graph.n, sizes["batch"] * max(sizes["devices"]) * steps)
     graphs = minibatches(lab.gnn, graph, roots, sizes["batch"], sizes["fanouts"])
     rows = rows_between(islice(graphs, devices * steps), graph.n, devices, steps)
-    rates = bandwidths(SHAPES[cell["links"]](sizes, devices), rows, sizes["gammas"])
+    links = Links(sizes, partial(SHAPES[cell["links"]], devices), sizes[cell["links"]])
+    rates = bandwidths(links, rows, sizes["gammas"])
     return [
         {"gamma": gamma, "way": way, RATE: rates[way][i] / 1e9}
         for i, gamma in enumerate(sizes["gammas"])
         for way in WAYS
     ]
+
+
+class Links:
+    """A topology, and the seconds that each way of the model takes on it."""
+
+    def __init__(self, sizes, make, bandwidth):
+        self.row_bytes = sizes["features"] * 4
+        used = self.row_bytes / (self.row_bytes + sizes["half_row"])
+        self.memory, self.latency = sizes["memory"], sizes["latency"]
+        self.links = make(bandwidth)  # of large messages
+        self.of_rows = make(bandwidth * used)
+
+    def plans(self, rows):
+        """Return the rounds of the two ways that have rounds."""
+        demand = rows * self.row_bytes
+        plan = {ROUNDS: False, "rounds, mixed": True}
+        return {
+            way: plan_rounds(self.links, demand, mix_classes=mixed) for way, mixed in plan.items()
+        }
+
+    def seconds(self, way, rows, gamma, plans):
+        """Return the seconds that a step takes whose rows go from s to d at ``rows[s, d]``."""
+        cost = {"gamma": gamma, "latency": self.latency}
+        demand = rows * self.row_bytes
+        if way == TWO_SIDED:
+            asked = simulate(self.links, rows.T * ID_BYTES, "all_at_once", **cost).seconds
+            packed = demand.sum(axis=1).max() / self.memory
+            sent = simulate(self.links, demand, "all_at_once", **cost).seconds
+            return asked + packed + sent
+        if way in plans:
+            cost |= {"rounds": plans[way], "barrier": self.latency}
+        return simulate(self.of_rows, demand, ORDERS[way], **cost).seconds
+
+
+def bandwidths(links, steps, gammas):
+    """Return {way: bytes a second for each gamma} over some steps."""
+    plans = [links.plans(rows) for rows in steps]
+    total = links.row_bytes * steps.sum()
+
+    def seconds(way, gamma):
+        planned = zip(steps, plans, strict=True)
+        return sum(links.seconds(way, rows, gamma, plan) for rows, plan in planned)
+
+    return {way: [total / seconds(way, gamma) for gamma in gammas] for way in WAYS}
 
 
 def table(_lab, rows):
@@ -78,36 +122,27 @@ def verdicts(_lab, rows):
         if _gain(rates) > 1:
             pays.setdefault(links, gamma)
     sided = spread(rates[ONE_SIDED] / rates[TWO_SIDED] for rates in modelled.values())
-    in_rounds = spread(_gain(rates) for rates in modelled.values())
-    timed = pick(rows, links=MACHINE)
-    over = _over(rows, ONE_SIDED, TWO_SIDED) if timed else ""
-    between = f"it was {over} times" if timed else "nothing was measured without MPI"
+    gain = spread(_gain(rates) for rates in modelled.values())
+    between = "nothing was measured without MPI"
+    if pick(rows, links=MACHINE):
+        between = f"it was {_over(rows, ONE_SIDED, TWO_SIDED)} times"
     least = ", ".join(f"{name} {gamma:g}" for name, gamma in pays.items()) or "none here"
-    one_sided = f"in the model, one-sided reads have {sided.text('.2f')} times the bandwidth of "
-    one_sided += "two-sided messages; between processes of one machine "
-    paid = (
-        f"in the model, rounds have {in_rounds.text('.2f')} times the bandwidth of one-sided reads "
-        f"sent all at once; rounds pay from this loss gamma on: {least}"
-    )
     return [
-        Verdict("V-one-sided-1.23x", one_sided + between, UNTESTED, MODEL),
-        Verdict("V-rounds-2.45x", paid, UNTESTED, MODEL),
+        verdict("V-one-sided-1.23x", UNTESTED, sided=sided, between=between),
+        verdict("V-rounds-2.45x", UNTESTED, gain=gain, least=least),
     ]
 
 
 def plot(_lab, rows):
     """Return a panel for each shape."""
-    return [
-        Lines(
-            "model: {links} of {devices} devices".format(**some[0]),
-            "loss by contention, gamma",
-            "GB/s of all devices",
-            curves_of(some, "gamma", RATE, "way"),
-            {"ylim": (0, None)},
-        )
-        for some in groups_of(rows, "links", "devices")
-        if some[0]["links"] != MACHINE
-    ]
+    labels = "loss by contention, gamma", "GB/s of all devices"
+    form = {"axes": {"ylim": (0, None)}, "ticks": False}
+    shown = []
+    for some in groups_of(rows, "links", "devices"):
+        if some[0]["links"] != MACHINE:
+            title = "model: {links} of {devices} devices".format(**some[0])
+            shown.append(lines_of(some, (title, *labels), "gamma", RATE, "way", **form))
+    return shown
 
 
 def _over(rows, way, other):

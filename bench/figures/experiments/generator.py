@@ -1,11 +1,4 @@
-"""V Fig 15: sampling by several threads beside training, and pruning in five layouts.
-
-Left: seconds to sample all minibatches of an epoch with 1, 2, .. threads, and those that FreshGNN
-trains on them, without the sampling that an epoch of training does itself, in turns. Right:
-microseconds in which the entries of cached rows are removed from an iteration's blocks, each layout
-made ready beforehand and emptied once untimed, in turns; one whose first takes over a second is
-timed once. The paper does this on GPUs, where CSR has to wait for the CPU.
-"""
+"""V Fig 15: sampling by several threads beside training, and pruning in five layouts."""
 
 from functools import partial
 from time import perf_counter
@@ -13,13 +6,14 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from bench.figures.cache_counts import SEED
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
-from bench.figures.plotting import Lines, curves_of, level
-from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
+from bench.figures.plotting import level, lines_of
+from bench.figures.result_rows import groups_of, median_of, pick, spread_of
+from bench.figures.row_counts import SEED
 from bench.figures.synthetic_data import data_on, drawn_roots
 from bench.figures.training import sampled
+from bench.timing import in_turns
 from refimpl.history import pruning
 from refimpl.lab.data.generators import kronecker
 from refimpl.streams import LAYER, key
@@ -27,27 +21,13 @@ from refimpl.streams import LAYER, key
 SAMPLING, PRUNING = "sampling", "pruning"
 TRAINING = "training, FreshGNN"
 PATIENCE = 1.0  # seconds; one round is enough of what takes more
-COLUMNS = {
-    "csr2": "CSR2",
-    "csr_batched": "CSR, rewritten once",
-    "coo": "COO",
-    "coo_compact": "COO, compacted",
-    "csr": "CSR, row after row",
-}
-
-
-def cells(lab):
-    """Return a run of sampling and training, and one of pruning for each size of a batch."""
-    batches = [{"what": PRUNING, "batch": batch} for batch in lab.sizes["batches"]]
-    return [{"what": SAMPLING}, *batches]
+COLUMNS = ABOUT["V-fig15"]["names"]
 
 
 def measure(lab, cell):
     """Return a row for each contestant and round."""
     graph = kronecker(lab.sizes["scale"], lab.sizes["degree"])
-    if cell["what"] == SAMPLING:
-        return _sampled(lab, graph)
-    return _pruned(lab, graph, cell["batch"])
+    return _pruned(lab, graph, cell["batch"]) if "batch" in cell else _sampled(lab, graph)
 
 
 def _sampled(lab, graph):
@@ -83,83 +63,47 @@ def _sampled(lab, graph):
 
 def _pruned(lab, graph, batch):
     """Return the seconds in which each layout removes the entries of an iteration's cached rows."""
-    mfg, hit = cached_part(lab.gnn, graph, batch, lab.sizes["fanouts"], lab.sizes["cached"])
-    emptied = emptied_rows(lab.gnn, mfg, hit)
-    check_layouts(lab.gnn, mfg, hit)
-    first = {layout: layout_seconds(lab.gnn, layout, mfg, emptied) for layout in COLUMNS}
-    found = {layout: [seconds] for layout, seconds in first.items() if seconds > PATIENCE}
-    quick = [layout for layout in COLUMNS if layout not in found]
-    for number in range(lab.sizes["rounds"]):
-        for layout in quick[number % len(quick) :] + quick[: number % len(quick)]:
-            seconds = layout_seconds(lab.gnn, layout, mfg, emptied)
-            found.setdefault(layout, []).append(seconds)
-    about = {"entries": sum(block.e for block in mfg.blocks), "emptied": sum(map(len, emptied))}
-    named = {COLUMNS[layout]: found[layout] for layout in COLUMNS}
-    return [{**about, **row} for row in rows_of_rounds(named, "contestant", key="seconds")]
-
-
-def cached_part(gnn, graph, batch, fanouts, share):
-    """Return a message-flow graph, and which of its embeddings below the roots are cached."""
-    rng = np.random.default_rng(batch)
+    gnn, rng = lab.gnn, np.random.default_rng(batch)
     roots = rng.choice(np.flatnonzero(graph.degrees()), batch, replace=False)
-    mfg = gnn.layer_sample(graph, roots, fanouts, key(SEED, LAYER, 0, batch))
-    hit = [rng.random(len(nodes)) < share for nodes in mfg.nodes[1:]]
-    hit[-1][:] = False
-    return mfg, hit
-
-
-def emptied_rows(gnn, mfg, hit):
-    """Return the rows of each block that pruning empties."""
-    pruned = gnn.prune_mfg(mfg, hit).mfg
-    return [
-        np.flatnonzero(after.end < before.end)
-        for after, before in zip(pruned.blocks, mfg.blocks, strict=True)
-    ]
-
-
-def check_layouts(gnn, mfg, hit):
-    """Make sure that all layouts leave the same nodes live and the same entries."""
-    want = gnn.prune_mfg(mfg, hit)
-    for layout in COLUMNS:
-        got = gnn.prune_mfg(mfg, hit, layout=layout)
-        for a, b in zip(got.live, want.live, strict=True):
-            np.testing.assert_array_equal(a, b)
-        for a, b in zip(got.mfg.blocks, want.mfg.blocks, strict=True):
-            np.testing.assert_array_equal(a.edge_ids[_places(a)], b.edge_ids[_places(b)])
-            np.testing.assert_array_equal(a.degrees(), b.degrees())
-
-
-def _places(block):
-    """Return where the live entries of a block stand."""
-    lengths = block.degrees()
-    skipped = block.start - (np.cumsum(lengths) - lengths)
-    return np.arange(lengths.sum()) + np.repeat(skipped, lengths)
+    mfg = gnn.layer_sample(graph, roots, lab.sizes["fanouts"], key(SEED, LAYER, 0, batch))
+    hit = [rng.random(len(nodes)) < lab.sizes["cached"] for nodes in mfg.nodes[1:]]
+    hit[-1][:] = False  # the roots
+    pairs = zip(gnn.prune_mfg(mfg, hit).mfg.blocks, mfg.blocks, strict=True)
+    emptied = [np.flatnonzero(after.end < before.end) for after, before in pairs]
+    tasks = {
+        layout: lambda _, layout=layout: layout_seconds(gnn, layout, mfg, emptied)
+        for layout in COLUMNS
+    }
+    first = {layout: [task(0)] for layout, task in tasks.items()}
+    quick = {layout: task for layout, task in tasks.items() if first[layout][0] <= PATIENCE}
+    found = first | (in_turns(quick, lab.sizes["rounds"]) if quick else {})
+    about = {"entries": sum(block.e for block in mfg.blocks), "emptied": sum(map(len, emptied))}
+    named = {name: found[layout] for layout, name in COLUMNS.items()}
+    return [{**about, **row} for row in rows_of_rounds(named, "contestant", key="seconds")]
 
 
 def layout_seconds(gnn, layout, mfg, emptied):
     """Return the seconds in which the entries are removed from blocks in a layout."""
     known = getattr(gnn.history, "pruning", pruning).LAYOUTS  # not all backends have their own
-    seconds = 0.0
-    for timed in (False, True):  # once before, whatever ran last: its memory and code are at hand
+    for _ in range(2):  # once before, whatever ran last: its memory and code are at hand
         edges = [known[layout](block) for block in mfg.blocks]
         begin = perf_counter()
         for block, rows in zip(edges, emptied, strict=True):
             block.empty(rows)
         seconds = perf_counter() - begin
-        if not timed and seconds > PATIENCE:
-            return seconds
+        if seconds > PATIENCE:
+            break
     return seconds
 
 
 def table(_lab, rows):
     """Return a line for each number of threads and each size of a batch."""
-    epochs, lines = pick(rows, what=SAMPLING), []
-    for some in groups_of(epochs, "contestant", "threads"):
-        seconds = f"{median_of(some, 'seconds'):.3f} s"
-        name = f"an epoch's sampling, {some[0]['threads']} threads"
+    lines = []
+    for some in groups_of(pick(rows, what=SAMPLING), "contestant", "threads"):
+        name = "sampling, {threads} threads".format(**some[0])
         if some[0]["contestant"] == TRAINING:
-            name = "an epoch's training, FreshGNN"
-        lines.append([name, seconds, "-", "-"])
+            name = "training, FreshGNN"
+        lines.append([f"an epoch's {name}", f"{median_of(some, 'seconds'):.3f} s", "-", "-"])
     for of_batch in groups_of(pick(rows, what=PRUNING), "batch"):
         base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])
         for some in groups_of(of_batch, "contestant"):
@@ -171,46 +115,36 @@ def table(_lab, rows):
 
 def verdicts(lab, rows):
     """Judge pruning by the smallest ratio over CSR2, sampling by the most threads."""
-    worst: dict = {}
-    for of_batch in groups_of(pick(rows, what=PRUNING), "batch"):
-        base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])
-        for some in groups_of(of_batch, "contestant"):
-            ratio = median_of(some, "seconds") / base
-            worst[some[0]["contestant"]] = min(ratio, worst.get(some[0]["contestant"], ratio))
-    csr, coo, fair = (worst[COLUMNS[name]] for name in ("csr", "coo", "csr_batched"))
-    least = min(csr, coo)
-    epochs = pick(rows, what=SAMPLING)
-    sampling, one = (
-        median_of(epochs, "seconds", contestant="sampling", threads=n) for n in (lab.threads, 1)
-    )
+    batches, epochs = groups_of(pick(rows, what=PRUNING), "batch"), pick(rows, what=SAMPLING)
+
+    def median(some, layout):
+        return median_of(some, "seconds", contestant=COLUMNS[layout])
+
+    found = {
+        layout: min(median(some, layout) / median(some, "csr2") for some in batches)
+        for layout in ("csr", "coo", "csr_batched")
+    }
+    least = min(found["csr"], found["coo"])
     training = median_of(epochs, "seconds", contestant=TRAINING)
+    most, one = (
+        median_of(epochs, "seconds", contestant="sampling", threads=n) / training
+        for n in (lab.threads, 1)
+    )
+    beside = {"most": most, "threads": lab.threads, "one": one}
     return [
-        Verdict(
-            "V-csr2-orders",
-            f"CSR2 is at least {csr:,.0f} times as fast as CSR emptied row after row, {coo:,.1f} "
-            f"times as fast as COO, and {fair:,.1f} times as fast as a CSR that is rewritten once",
-            ranked(least >= 10, least > 1),
-        ),
-        Verdict(
-            "V-sampling-overlaps",
-            f"sampling takes {sampling / training:.2f} times as long as training with "
-            f"{lab.threads} threads, and {one / training:.2f} times with one",
-            ranked(sampling < training, False),
-        ),
+        verdict("V-csr2-orders", ranked(least >= 10, least > 1), **found),
+        verdict("V-sampling-overlaps", ranked(most < 1, False), **beside),
     ]
 
 
 def plot(lab, rows):
     """Return a panel of sampling against threads, and one of pruning against the batch."""
     epochs, pruned = pick(rows, what=SAMPLING), pick(rows, what=PRUNING)
-    sampling = pick(epochs, contestant="sampling")
-    counts, batches = sorted(values_of(sampling, "threads")), sorted(values_of(pruned, "batch"))
-    left = curves_of(sampling, "threads", "seconds", "contestant")
+    sampling, by = pick(epochs, contestant="sampling"), ("seconds", "contestant")
+    labels = "sampling an epoch", "threads", "seconds"
+    left = lines_of(sampling, labels, "threads", *by, axes={"ylim": (0, None)})
     trained = spread_of(epochs, "seconds", contestant=TRAINING).mean
-    left[f"{TRAINING}, {lab.threads} threads"] = level(counts, trained)
-    right = curves_of(pruned, "batch", "seconds", "contestant", scale=1e6)
+    left.curves[f"{TRAINING}, {lab.threads} threads"] = level(left.ticks, trained)
+    labels = "pruning", "roots of a batch", "us an iteration"
     log = {"xscale": "log", "yscale": "log"}
-    return [
-        Lines("sampling an epoch", "threads", "seconds", left, {"ylim": (0, None)}, counts),
-        Lines("pruning", "roots of a batch", "us an iteration", right, log, batches),
-    ]
+    return [left, lines_of(pruned, labels, "batch", *by, scale=1e6, axes=log)]

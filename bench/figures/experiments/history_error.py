@@ -1,19 +1,8 @@
-"""V Fig 1: how far embeddings of earlier iterations are from exact ones, through an epoch.
-
-At each iteration an exact pass with the weights of the moment gives the embedding of every node.
-Beside it are the rows that the step reads from histories or from FreshGNN's cache, and the rows
-of the layers above the first that it computes from them: the paper's equation 2. The error is the
-mean Euclidean distance. Histories are exact when the first epoch begins, as in GNNAutoScale's own
-program, so the first epoch shows how errors grow, and later ones where they settle.
-
-The paper trains on ogbn-products; here the data are small, all nodes of the graph that is trained
-on have labels, unless the user's data say otherwise, and FreshGNN aggregates all neighbours as
-GNNAutoScale does, so that no error is of sampling. VR-GCN's is.
-"""
+"""V Fig 1: how far embeddings of earlier iterations are from exact ones, through an epoch."""
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.instrumented_steps import ExactRows, WatchedRun, distances
 from bench.figures.plotting import Lines, curves_of
 from bench.figures.result_rows import pick, spread, values_of
@@ -21,11 +10,6 @@ from bench.figures.training import settings
 
 NAMES = {"gas": "GAS", "fresh": "FreshGNN", "vrgcn": "VR-GCN"}
 GROWS = 1.5  # times, "considerably"
-
-
-def cells(lab):
-    """Return a run for each method and seed."""
-    return [{"method": method, "seed": seed} for method in NAMES for seed in range(lab.seeds)]
 
 
 def measure(lab, cell):
@@ -54,14 +38,10 @@ def measure(lab, cell):
 
 def errors(what, found, exact):
     """Return the mean error of some rows, and its share of their length; None without rows."""
-    far, long = distances(found, exact)
-    if not far.size:
-        return {f"{what}_error": None, f"{what}_share": None, f"{what}_rows": 0}
-    return {
-        f"{what}_error": float(np.mean(far)),
-        f"{what}_share": float(far.sum() / max(long.sum(), 1e-30)),
-        f"{what}_rows": len(far),
-    }
+    (far, long), error, share = distances(found, exact), None, None
+    if far.size:
+        error, share = float(np.mean(far)), float(far.sum() / max(long.sum(), 1e-30))
+    return {f"{what}_error": error, f"{what}_share": share, f"{what}_rows": len(far)}
 
 
 def quarters(rows, method, epoch, what="read_error"):
@@ -75,62 +55,42 @@ def quarters(rows, method, epoch, what="read_error"):
 
 def table(_lab, rows):
     """Return a line for each method and epoch."""
-    lines = []
-    for method in values_of(rows, "method"):
-        for epoch in values_of(rows, "epoch"):
-            read = quarters(rows, method, epoch)
-            shares = quarters(rows, method, epoch, "read_share")
-            made = quarters(rows, method, epoch, "made_error")
-            words = [f"{x:.3f}" for x in (*read, shares[1], *made)]
-            lines.append([NAMES[method], epoch, *words])
-    titles = ["method", "epoch", "read: first quarter", "last", "last, of its length"]
-    return [*titles, "computed: first quarter", "last"], lines
+    lines, columns = [], ("read_error", "read_share", "made_error")
+    for method, epoch in values_of(rows, "method", "epoch"):
+        read, (_, share), made = (quarters(rows, method, epoch, column) for column in columns)
+        lines.append([NAMES[method], epoch, *(f"{x:.3f}" for x in (*read, share, *made))])
+    return ABOUT["V-fig1"]["titles"], lines
 
 
 def verdicts(_lab, rows):
-    """Judge growth by the quarters of the first and the last epoch, the level by the last's end.
-
-    It holds where errors grow much in the first epoch and still grow in the last, and holds weaker
-    where they grow in the first alone: the paper does not say which epoch it shows.
-    """
+    """Judge growth by the quarters of the first and the last epoch, the level by the last's end."""
     last = max(values_of(rows, "epoch"))
     made = quarters(rows, "gas", 1, "made_error")
     read, later = quarters(rows, "gas", 1), quarters(rows, "gas", last)
-    fresh = quarters(rows, "fresh", last)
+    fresh = quarters(rows, "fresh", last)[1]
     grows = made[1] > GROWS * made[0] and read[1] > GROWS * read[0]
-    still = later[1] > later[0]
-    share = fresh[1] / later[1] if later[1] else 1.0
+    outcome = ranked(grows and later[1] > later[0], made[1] > made[0])
+    share = fresh / later[1] if later[1] else 1.0
+    found = {"last": last, "made": made, "read": read, "later": later}
+    beside = {"last": last, "fresh": fresh, "share": share, "gas": later[1]}
     return [
-        Verdict(
-            "V-gas-error-grows",
-            "in epoch 1 the error changes from the first quarter to the last: from "
-            f"{made[0]:.3f} to {made[1]:.3f} for rows computed from histories, from {read[0]:.3f} "
-            f"to {read[1]:.3f} for rows read. In epoch {last} histories are an epoch old from the "
-            f"beginning; there the error of rows read changes from {later[0]:.3f} to "
-            f"{later[1]:.3f}",
-            ranked(grows and still, made[1] > made[0]),
-        ),
-        Verdict(
-            "V-error-controlled",
-            f"at the end of epoch {last} the rows that FreshGNN reads have an error of "
-            f"{fresh[1]:.3f}, {share:.2f} times that of GAS's rows, {later[1]:.3f}",
-            ranked(share <= 0.5, share < 1),
-        ),
+        verdict("V-gas-error-grows", outcome, **found),
+        verdict("V-error-controlled", ranked(share <= 0.5, share < 1), **beside),
     ]
 
 
 def plot(_lab, rows):
     """Return the errors of what is read, and of what is computed with it."""
-    per_epoch = max(values_of(rows, "iteration")) + 1
+    count = max(values_of(rows, "iteration")) + 1
     placed = [
-        row | {"x": (row["epoch"] - 1) * per_epoch + row["iteration"], "name": NAMES[row["method"]]}
+        row | {"x": (row["epoch"] - 1) * count + row["iteration"], "name": NAMES[row["method"]]}
         for row in rows
     ]
     titles = {"read": "Rows read of earlier iterations", "made": "Rows computed with them"}
-    ticks = [per_epoch * number for number in range(max(values_of(rows, "epoch")) + 1)]
-    label, shown = f"iteration ({per_epoch} an epoch)", []
+    ticks = [count * number for number in range(max(values_of(rows, "epoch")) + 1)]
+    labels, shown = (f"iteration ({count} an epoch)", "mean error, Euclidean"), []
     for what, title in titles.items():
         there = [row for row in placed if row.get(f"{what}_error") is not None]
         curves = curves_of(there, "x", f"{what}_error", "name", marked=False)
-        shown.append(Lines(title, label, "mean error, Euclidean", curves, ticks=ticks))
+        shown.append(Lines(title, *labels, curves, ticks=ticks))
     return shown

@@ -1,84 +1,23 @@
-"""V Table 2 and Fig 2: test accuracy of ways to train on parts of a graph, of three models.
+"""V Table 2 and Fig 2: test accuracy of ways to train on parts of a graph, of three models."""
 
-What is shown is test F1-micro minus that of neighbour sampling with the same seed, in points. A few
-nodes of a large graph have labels and messages pass over all of it, as in the paper's data sets.
-An epoch has the same number of iterations for all methods but "full", which has one: a batch has
-so many training nodes, or is so many nodes of a cluster with as many training nodes on average.
-
-The paper's graphs have 2.4 to 244 million nodes; here it is thousands, and an epoch is some 20
-iterations, not 1,200. MariusGNN, SANCUS and GNS were not written again. LADIES is in the paper's
-Fig 2 alone; VR-GCN, FastGCN and the full graph are this project's addition.
-"""
-
-from bench.figures.experiment import UNTESTED, Verdict, ranked
+from bench.figures.experiment import ABOUT, UNTESTED, ranked, verdict
 from bench.figures.plotting import bars_of
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
 from bench.figures.training import trained
 
-MODELS = {"sage": "GraphSAGE", "gat": "GAT", "gcn": "GCN"}
-NAMES = {
-    "neighbor": "neighbour sampling",
-    "fresh": "FreshGNN",
-    "gas": "GAS",
-    "cluster": "ClusterGCN",
-    "graphfm": "GraphFM",
-    "ladies": "LADIES",
-    "fastgcn": "FastGCN",
-    "vrgcn": "VR-GCN",
-    "full": "full graph",
-}
-NOT_GAT = "ladies", "fastgcn", "vrgcn"
-# V Table 2: arxiv, products, papers100M; None where it ran out of memory.
-PRINTED: dict[str, dict] = {
-    "sage": {
-        "gas": (0.44, -1.19, -8.17),
-        "cluster": (-3.10, 0.00, -7.57),
-        "graphfm": (0.62, -7.90, -18.40),
-        "fresh": (0.60, 0.38, -0.15),
-    },
-    "gat": {
-        "gas": (-0.04, -2.23, -8.67),
-        "cluster": (-3.91, -2.92, -8.08),
-        "graphfm": (-22.67, -16.54, None),
-        "fresh": (-0.50, -0.54, -0.71),
-    },
-    "gcn": {
-        "gas": (0.44, -1.91, -12.29),
-        "cluster": (-3.13, 0.40, -12.43),
-        "graphfm": (0.47, -15.70, -18.70),
-        "fresh": (-0.71, -0.31, -0.16),
-    },
-}
-NOT_RUN: dict[str, dict] = {
-    "sage": {"MariusGNN": (-3.91, -4.33, -3.43), "SANCUS": (-4.42, -7.83, None)},
-    "gat": {"MariusGNN": (-1.37, None, None), "SANCUS": (-2.47, None, None)},
-    "gcn": {"MariusGNN": (-0.55, -1.10, -2.04), "SANCUS": (-3.04, -9.44, None)},
-}
+PAPER = ABOUT["V-tab2"]
+MODELS, NAMES = PAPER["models"], PAPER["names"]
+# V Table 2: arxiv, products, papers100M
+PRINTED, NOT_RUN = PAPER["printed"], PAPER["not_run"]
 CUT = -20  # points: what is drawn of a bar that goes below
 PRODUCTS = 1  # its place in these
 
 
-def cells(lab):
-    """Return a run for each model, method and seed."""
-    return [
-        {"model": model, "method": method, "seed": seed}
-        for model in MODELS
-        for method in NAMES
-        for seed in range(lab.seeds)
-        if not (model == "gat" and method in NOT_GAT)
-    ]
-
-
 def measure(lab, cell):
     """Return a row: the scores of the best epoch by validation."""
-    dataset, config = trained(lab, cell["method"], cell["seed"], model=cell["model"])
-    with lab.gnn.make_trainer(dataset, config) as trainer:
-        while not trainer.done:
-            trainer.epoch()
-        result = trainer.result()
-    return [
-        {key: getattr(result, key) for key in ("test_f1", "val_f1", "best_epoch", "iterations")}
-    ]
+    result = lab.gnn.train(*trained(lab, cell["method"], cell["seed"], model=cell["model"]))
+    kept = "test_f1", "val_f1", "best_epoch", "iterations"
+    return [{key: getattr(result, key) for key in kept}]
 
 
 def losses(rows, model, method):
@@ -107,9 +46,7 @@ def table(_lab, rows):
 
 def printed_words(printed):
     """Return the paper's numbers as words; OOM is what it says where memory did not do."""
-    if printed is None:
-        return ["-"] * 3
-    return ["OOM" if x is None else f"{x:+.2f}" for x in printed]
+    return [x if isinstance(x, str) else f"{x:+.2f}" for x in printed or "---"]
 
 
 def verdicts(_lab, rows):
@@ -117,25 +54,15 @@ def verdicts(_lab, rows):
     models, others = values_of(rows, "model"), ("gas", "cluster", "graphfm")
     fresh = {model: losses(rows, model, "fresh") for model in models}
     worst = min(found.mean for found in fresh.values())
-    words = ", ".join(f"{model} {found.text('+.2f')}" for model, found in fresh.items())
+    each = ", ".join(f"{model} {found:+.2f}" for model, found in fresh.items())
     largest = ", ".join(
         f"{max(0.0, *(-losses(rows, model, method).mean for model in models)):.1f} "
         f"with {NAMES[method]}"
         for method in others
     )
     return [
-        Verdict(
-            "V-accuracy-1pt",
-            f"the difference from neighbour sampling in points: {words}",
-            ranked(worst > -1, worst > -2),
-        ),
-        Verdict(
-            "V-baselines-drop",
-            f"on a graph of thousands of nodes a model loses at most this many points: {largest}",
-            UNTESTED,
-            "papers100M and MAG240M take more memory and time than there is here; MariusGNN, "
-            "SANCUS and GNS were not written again",
-        ),
+        verdict("V-accuracy-1pt", ranked(worst > -1, worst > -2), each=each),
+        verdict("V-baselines-drop", UNTESTED, largest=largest),
     ]
 
 

@@ -1,20 +1,10 @@
-"""J Fig 7: how many different nodes each layer has, with layer sampling and with subgraphs.
-
-Counted, not timed, with the paper's numbers: 512 roots, 25 neighbours of each root, 10 of each
-other node; subgraphs by frontier sampling of n = 8000 nodes from m = 1000. A network with fewer
-layers has the same nodes in its last ones, so one of the most layers shows all. Graphs are made,
-with the nodes of the paper's PPI, Reddit and Amazon and, of the last, a tenth of its degree. In
-the frontier sampler a degree counts as 30 at most.
-
-The expectation is `refimpl.cost_models.unique_nodes`, whose premise is that all nodes are
-neighbours equally often: where there are hubs, fewer are met.
-"""
+"""J Fig 7: how many different nodes each layer has, with layer sampling and with subgraphs."""
 
 import statistics
 
 import numpy as np
 
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.synthetic_data import graph_like
@@ -33,7 +23,8 @@ def measure(lab, cell):
     sizes, gnn = lab.sizes, lab.gnn
     graph = graph_like(cell["like"], sizes["shrink"])
     here = {"nodes": graph.n, "linked": int(np.count_nonzero(graph.degrees()))}
-    fanouts, count = fanouts_of(sizes["depth"]), min(sizes["roots"], graph.n)
+    count = min(sizes["roots"], graph.n)
+    fanouts = [FIRST, *[OTHERS] * (sizes["depth"] - 1)]  # the roots' first
     expected = unique_nodes(graph.n, count, fanouts)
     rows = []
     for batch in range(sizes["batches"]):
@@ -52,11 +43,6 @@ def measure(lab, cell):
     ]
 
 
-def fanouts_of(depth):
-    """Return the paper's fan-outs of so many layers, the roots' first."""
-    return [FIRST, *[OTHERS] * (depth - 1)]
-
-
 def table(_lab, rows):
     """Return a line for each graph and method, and one for the expectation."""
     hops, lines = values_of(rows, "hop"), []
@@ -71,11 +57,7 @@ def table(_lab, rows):
 
 
 def verdicts(_lab, rows):
-    """Judge by the last hop, the input of the deepest network.
-
-    It holds where on all graphs at least `WHOLE` of the nodes with neighbours are met there, and
-    on the largest a hundred times as many as a subgraph has; more weakly where that is ten times.
-    """
+    """Judge by the last hop, the input of the deepest network."""
     last, found = max(values_of(rows, "hop")), []
     for some in groups_of(rows, "like"):
         layers, graphs = (_met(some, method, [last])[0] for method in (LAYERS, GRAPHS))
@@ -86,13 +68,8 @@ def verdicts(_lab, rows):
         for nodes, share, times in found
     )
     roots = round(statistics.fmean(row["met"] for row in pick(rows, method=LAYERS, hop=0)))
-    return [
-        Verdict(
-            "J-explosion",
-            f"{last} hops from {roots} roots reach, of the nodes with neighbours, {each}",
-            ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10),
-        )
-    ]
+    outcome = ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10)
+    return [verdict("J-explosion", outcome, last=last, roots=roots, each=each)]
 
 
 def plot(_lab, rows):

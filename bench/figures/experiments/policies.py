@@ -1,44 +1,31 @@
-"""V Fig 14: the share of rows that each policy of the cache saves.
+"""V Fig 14: the share of rows that each policy of the cache saves."""
 
-Counts on a made graph, or on the data set of ``--data``, on the same batches with the same sampled
-neighbours; see `counting`. When the buffer is full of valid embeddings, training overwrites the
-oldest ("wrap") and can refuse new ones instead ("drop"): the paper does not say which, so both are
-here. How large a row of features is beside an embedding decides what is worth its place, so this is
-varied too.
-"""
-
-from bench.figures.cache_counts import rules_of, shares_saved
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.row_counts import rules_of, shares_saved
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from refimpl.lab.apps.errors import UserError
 
-BOTH, BEST = "half and half", "with performance"
-PRINTED = {  # V section 7.4, means over the two graphs
-    "degree": 36.4,
-    "PageRank": 38.0,
-    "embeddings": 36.7,
-    BOTH: 43.4,  # the text has the cache that both kinds share for the last alone
-    BEST: 59.0,
-}
+PRINTED = ABOUT["V-fig14"]["printed"]  # V section 7.4, means over the two graphs
+BEST = "with performance"
 
 
 def cells(lab):
     """Return a run for each rule of a full buffer and each pair of widths."""
     if not 1 <= lab.sizes["counted"] <= lab.sizes["iterations"]:
         raise UserError("--size counted must be at least 1, and at most the size iterations")
-    return [
-        {"overflow": overflow, "d": d, "h": h}
-        for overflow in ("wrap", "drop")
-        for d, h in lab.sizes["widths"]
-    ]
+    return crossed(lab, [{"overflow": ["wrap", "drop"], "d,h": "@widths"}])
 
 
 def measure(lab, cell):
     """Return a row for each policy."""
     sizes = lab.sizes
-    graph, roots = _made(lab) if lab.data is None else (lab.dataset().graph, lab.dataset().train)
+    if lab.data is None:  # a power law, and the share of its nodes that is trained on
+        graph = made_graph(sizes["nodes"], sizes["degree"])
+        roots = drawn_roots(graph.n, int(sizes["roots"] * graph.n))
+    else:
+        graph, roots = lab.dataset().graph, lab.dataset().train
     age = max(1, -(-len(roots) // sizes["batch"]) // 6)
     rules = rules_of(sizes, t_stale=age, overflow=cell["overflow"])
     last = {"iterations": sizes["iterations"], "counted": sizes["counted"]}
@@ -46,22 +33,12 @@ def measure(lab, cell):
     return [{"policy": name, "saved": share} for name, share in saved.items()]
 
 
-def _made(lab):
-    """Return a power law, and the share of its nodes that is trained on."""
-    sizes = lab.sizes
-    graph = made_graph(sizes["nodes"], sizes["degree"])
-    return graph, drawn_roots(graph.n, int(sizes["roots"] * graph.n))
-
-
 def table(_lab, rows):
     """Return a line for each run."""
-    runs = groups_of(rows, "overflow", "d", "h")
+    keys = "overflow", "d", "h"
     lines = [
-        [
-            *(some[0][key] for key in ("overflow", "d", "h")),
-            *(f"{100 * row['saved']:.1f}%" for row in some),
-        ]
-        for some in runs
+        [*(some[0][key] for key in keys), *(f"{row['saved']:.1%}" for row in some)]
+        for some in groups_of(rows, *keys)
     ]
     return ["full buffer", "d", "h", *values_of(rows, "policy")], lines
 
@@ -75,18 +52,10 @@ def verdicts(_lab, rows):
     found = [({row["policy"]: row["saved"] for row in some}, some[0]["d"]) for some in widths]
     each = " and ".join(f"{saved[BEST]:.1%} with d = {d}" for saved, d in found)
     orders = "; ".join(f"d = {d}: {_words(_in_order(saved))}" for saved, d in found)
+    order = ranked(max(alone, features) < both < best, best > max(alone, features))
     return [
-        Verdict(
-            "V-io-59",
-            f"{best:.1%} of the rows are saved on average: {each}",
-            graded(best, 0.59, nothing=features),
-        ),
-        Verdict(
-            "V-io-order",
-            f"features, embeddings, both, and both for performance save on average "
-            f"{_words(shares)}; {orders}",
-            ranked(max(alone, features) < both < best, best > max(alone, features)),
-        ),
+        verdict("V-io-59", graded(best, 0.59, nothing=features), best=best, each=each),
+        verdict("V-io-order", order, shares=_words(shares), orders=orders),
     ]
 
 

@@ -1,78 +1,46 @@
-"""I Fig 4 and J Fig 4: the speed-up of sampling by several samplers at once, and within one.
+"""I Fig 4 and J Fig 4: the speed-up of sampling by several samplers at once, and within one."""
 
-A, C, D: p_inter subgraphs are drawn at a time, one on each thread, against one after the other, by
-frontier sampling on the Dashboard, by random walks and by edges. B: either Dashboard is probed in
-p_intra vector lanes at once, on one thread, against a baseline that probes and writes one place
-after another, without vectors; see `probe_parallelism`.
-Speed-ups are ratios of rounds that were taken in turns. The papers' graphs are stood in for by
-random ones of their mean degrees.
-"""
-
+import math
+import statistics
 from functools import partial
 
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from bench.figures import probe_parallelism
-from bench.figures.experiment import UNTESTED, Verdict, graded
+from bench.figures.experiment import UNTESTED, graded, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import groups_of, median_of, pick, spread_of, values_of
 from refimpl.lab.apps import info
 from refimpl.lab.data.generators import power_law
 from refimpl.samplers.sampling import Sampler
+from refimpl.streams import SAMPLE
 
+FEWEST = 1024  # entries to calibrate with: fewer are in the first cache just as well
 INTER, INTRA = "p_inter", "p_intra"
 CORES = 40  # of the papers' machine
 FRONTIER = "frontier (pin-tile Dashboard)"
 SLOTS = "frontier (Dashboard of slots)"
-DASHBOARDS = {SLOTS: "dashboard", FRONTIER: "pin_tile"}  # of I, of J
+DASHBOARDS = {SLOTS: ("dashboard", "ipdps"), FRONTIER: ("pin_tile", "jpdc")}  # of I, of J
 GRAPH = "{nodes:,} nodes, degree {degree:g}"
 
 
-def cells(lab):
-    """Return a run for each graph and each kind of parallelism."""
-    return [
-        {"what": what, "nodes": nodes, "degree": degree}
-        for what in (INTER, INTRA)
-        for nodes, degree in lab.sizes["graphs"]
-    ]
-
-
 def measure(lab, cell):
-    """Return a row for each contestant and round."""
+    """Return a row for each contestant and round.
+
+    A subgraph is its nodes, induction and transpose. A call draws several, others in every round.
+    """
+    gnn, sizes = lab.gnn, lab.sizes
     graph = power_law(cell["nodes"], cell["degree"], exponent=2.3)
     if cell["what"] == INTRA:
-        return _within(lab, graph)
-    together = max(lab.sizes["together"], lab.threads)  # one for each thread at least
-    counts = lab.thread_counts(also=(CORES,))
-    about = samplers(lab.sizes), counts, together, lab.sizes["rounds"]
-    found = subgraph_seconds(lab.gnn, graph, *about)
-    return [
-        {
-            **row,
-            "milliseconds": 1e3 * row["milliseconds"],
-            "speedup": found[row["sampler"], 1][row["round"]] / row["milliseconds"],
-        }
-        for row in rows_of_rounds(found, "sampler", "threads", key="milliseconds")
-    ]
-
-
-def samplers(sizes):
-    """Return the papers' three samplers by name."""
-    m, n = sizes["m"], sizes["n"]
-    return {
-        FRONTIER: Sampler("pin_tile", m=m, n=n, deg_cap=30),
-        "random walk": Sampler("random_walk", r=n // 4, h=3),
-        "edge": Sampler("edge", b=n // 2),
+        with threadpool_limits(1):
+            found = {name: lanes_of(gnn, graph, name, sizes) for name in DASHBOARDS}
+        return [{"sampler": name, **row} for name, rows in found.items() for row in rows]
+    together = max(sizes["together"], lab.threads)  # one for each thread at least
+    samplers = {
+        FRONTIER: Sampler("pin_tile", m=sizes["m"], n=sizes["n"], deg_cap=30),
+        "random walk": Sampler("random_walk", r=sizes["n"] // 4, h=3),
+        "edge": Sampler("edge", b=sizes["n"] // 2),
     }
-
-
-def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
-    """Return {(name, number of threads): the seconds of a subgraph in each round}, in turns.
-
-    A subgraph is its nodes, induction and transpose. A call draws `together` of them, others in
-    every round; `samplers` is {name: Sampler}, `threads` the numbers of threads.
-    """
     pools = ThreadpoolController()  # found once: finding them takes as long as a sample
 
     def draw(sampler, limit, number):
@@ -82,20 +50,45 @@ def subgraph_seconds(gnn, graph, samplers, threads, together, rounds):
     tasks = {
         (name, limit): partial(draw, sampler, limit)
         for name, sampler in samplers.items()
-        for limit in threads
+        for limit in lab.thread_counts(also=(CORES,))
     }
-    found = seconds_in_turns(tasks, rounds)
-    return {name: [seconds / together for seconds in each] for name, each in found.items()}
-
-
-def _within(lab, graph):
-    sizes, rows = lab.sizes, []
-    about = {name: sizes[name] for name in ("m", "n", "eta", "lanes", "rounds")}
-    with threadpool_limits(1):
-        for name, kernel in DASHBOARDS.items():
-            found = probe_parallelism.measure(lab.gnn, graph, sampler=kernel, **about)
-            rows += [{"sampler": name, **row} for row in found]
+    found = seconds_in_turns(tasks, sizes["rounds"])
+    rows = rows_of_rounds(found, "sampler", "threads", key="milliseconds")
+    for row in rows:
+        row["speedup"] = found[row["sampler"], 1][row["round"]] / row["milliseconds"]
+        row["milliseconds"] *= 1e3 / together
     return rows
+
+
+def lanes_of(gnn, graph, name, sizes):
+    """Time a Dashboard sampler by its number of lanes, beside the speed-up of Theorem 1.
+
+    All numbers of lanes draw the same samples, in turns: each round has keys of its own and
+    begins with another number. What is timed is the drawing of a sample's nodes, which is what
+    the model counts; the edges between them are not. One thread draws one sample. Theorem 1 is of
+    the mean degree, with ``rho`` as `calibrate` measures it. fastimpl probes and writes without
+    vectors in one lane, and in whole vectors in more.
+    """
+    (kernel, version), models, d = DASHBOARDS[name], gnn.cost_models, graph.e / graph.n
+    m, n, eta = (sizes[key] for key in ("m", "n", "eta"))
+    models.sample_cost_from_graph(graph, 1, eta, n, m, version)  # raises before anything is timed
+    entries = min(max(math.ceil(eta * m * d), FEWEST), 2**31 - 1)
+    spent = models.calibrate(entries=entries)
+
+    def draw(lanes, turn):
+        keys = [gnn.streams.key(0, SAMPLE, turn, stream) for stream in (0, 1)]
+        options = {"m": m, "n": n, "eta": eta, "lanes": lanes, "probing": "lanes"}
+        getattr(gnn, kernel)(graph, *keys, **options)
+
+    tasks = {lanes: partial(draw, lanes) for lanes in sorted({1, *sizes["lanes"]})}
+    found = seconds_in_turns(tasks, sizes["rounds"])
+    seconds = {lanes: statistics.median(each) for lanes, each in found.items()}
+    rho = spent.c_rand / spent.c_mem
+    predicted = {p: models.theorem1_speedup(p, eta, d, version, rho=rho) for p in seconds}
+    return [
+        {"lanes": p, "seconds": s, "speedup": seconds[1] / s, "theorem1": float(predicted[p])}
+        for p, s in seconds.items()
+    ]
 
 
 def table(_lab, rows):
@@ -115,41 +108,31 @@ def table(_lab, rows):
 
 
 def verdicts(lab, rows):
-    """Judge lanes as printed; threads on the papers' number of cores, where there are as many."""
+    """Judge lanes as printed; threads on the papers' number of cores, where there are as many.
+
+    Lanes are judged on I's Dashboard; the reference only counts them.
+    """
     enough = lab.has_cores(CORES)
     at = CORES if enough else lab.threads
     inter = pick(rows, what=INTER, threads=at)
     frontier, *others = (median_of(some, "speedup") for some in groups_of(inter, "sampler"))
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
-    within = spread_of(eight, "speedup")
-    because = "" if enough else f"the papers have {CORES} cores, there are fewer here"
-    both = f"frontier sampling is {frontier:.2f} times as fast with {at} threads, and "
-    both += f"{within.mean:.2f} times as fast with lanes"
-    walks = f"{' and '.join(f'{gain:.2f}' for gain in others)} times as fast with {at} threads"
-    claims = [  # name, what was found, its number, and the printed one
-        ("I-sampling-64x", both, frontier * within.mean, 64),
-        ("J-sampling-60x", both, frontier * within.mean, 60),
-        ("J-walks-20x", walks, min(others), 20),
-    ]
-    found = [
-        Verdict(claim, ours, graded(number, printed) if enough else UNTESTED, because)
-        for claim, ours, number, printed in claims
-    ]
-    return [*found, _of_lanes(lab, eight)]
-
-
-def _of_lanes(lab, eight):
-    """Return the verdict on 8 lanes, judged on I's Dashboard; the reference only counts lanes."""
+    lanes = spread_of(eight, "speedup").mean
     three, one = (spread_of(eight, "speedup", sampler=name) for name in (SLOTS, FRONTIER))
-    compiled = info.build_of(lab.gnn) is not None
-    return Verdict(
-        "I-lanes-4x",
-        f"8 lanes are {three.text('.2f')} times as fast as a baseline without vectors on the "
-        f"Dashboard of three slots an entry, and {one.text('.2f')} times on that of one slot. "
-        f"Theorem 1 predicts {spread_of(eight, 'theorem1').text('.2f')} times",
-        graded(three.mean, 4) if compiled else UNTESTED,
-        "" if compiled else "this implementation counts lanes, and probes one place at a time",
-    )
+    walks = " and ".join(f"{gain:.2f}" for gain in others)
+    found = {"frontier": frontier, "at": at, "lanes": lanes, "walks": walks}
+    claims = [  # name, the number that was found, and the printed one
+        ("I-sampling-64x", frontier * lanes, 64),
+        ("J-sampling-60x", frontier * lanes, 60),
+        ("J-walks-20x", min(others), 20),
+    ]
+    of_threads = [
+        verdict(claim, graded(number, printed) if enough else UNTESTED, **found)
+        for claim, number, printed in claims
+    ]
+    outcome = graded(three.mean, 4) if info.build_of(lab.gnn) is not None else UNTESTED
+    found = {"three": three, "one": one, "predicted": spread_of(eight, "theorem1")}
+    return [*of_threads, verdict("I-lanes-4x", outcome, **found)]
 
 
 def plot(lab, rows):

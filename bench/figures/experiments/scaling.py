@@ -1,44 +1,18 @@
-"""I and J Fig 3: how a training iteration and its parts speed up with threads.
+"""I and J Fig 3: how a training iteration and its parts speed up with threads."""
 
-An iteration draws its subgraph, and goes forward and back over it; subgraphs are drawn a pool at a
-time, one for each thread there is, which is the papers' parallelism between subgraphs. All numbers
-of threads train on the same subgraphs, in turns. The graphs are made, with the nodes, the mean
-degrees and the widths of features of the papers' training graphs: a power law in place of PPI,
-Reddit and Yelp. The papers have one more, Amazon, and 40 cores. In the sampler a degree counts as
-30 at most, which the papers have on their most skewed graph alone.
-
-A speed-up on 40 cores says nothing where there are fewer, so its claims wait for such a machine;
-what is found here is said beside them.
-"""
-
-import statistics
-
-from bench.figures.experiment import UNTESTED, Verdict, graded
+from bench.figures.experiment import ABOUT, UNTESTED, graded, verdict
 from bench.figures.interleaved_timing import PARTS, in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Bars, Curve, Lines, level
-from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
+from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, spread, values_of
 from bench.figures.synthetic_data import data_like
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import SampledGraph
 from refimpl.samplers.sampling import Sampler
 
 CORES = 40  # the papers'
-SHOWN = {
-    "whole": "whole iteration",
-    "sampling": "sampling",
-    "aggregation": "feature propagation",
-    "weights": "weight application",
-}
+SHOWN = ABOUT["I-fig3"]["names"]
 DRAWN = "whole", "aggregation", "weights"  # as in the papers; sampling is their Fig 4
-CLAIMS = [  # name, part, the printed speed-up on `CORES`
-    ("I-training-21x", "whole", 21),
-    ("I-training-20x", "whole", 20),
-    ("I-propagation-25x", "aggregation", 25),
-    ("I-weights-16x", "weights", 16),
-    ("J-training-15x", "whole", 15),
-    ("J-propagation-20x", "aggregation", 20),
-    ("J-weights-13x", "weights", 13),
-]
+CLAIMS = ABOUT["I-fig3"]["claims"]  # with the part and its printed speed-up on `CORES`
 
 
 def measure(lab, cell):
@@ -47,10 +21,8 @@ def measure(lab, cell):
     dataset = lab.once(cell["like"], lambda: data_like(cell["like"], sizes["shrink"]))
     config = training(sizes, cell["hidden"], pool=lab.threads)
     trainers = {count: lab.gnn.make_trainer(dataset, config) for count in counts}
-    found = steps_in_turns(
-        trainers, sizes["rounds"], steps=lab.threads, threads={count: count for count in counts}
-    )
-    return rows_of_rounds(found, "threads")
+    about = {"steps": lab.threads, "threads": {count: count for count in counts}}
+    return rows_of_rounds(steps_in_turns(trainers, sizes["rounds"], **about), "threads")
 
 
 def training(sizes, hidden, *, pool, layers=2):
@@ -72,31 +44,19 @@ def table(_lab, rows):
 
 
 def verdicts(lab, rows):
-    """Compare with a printed speed-up where there are as many threads as the papers' cores.
-
-    It holds where the mean over data sets and widths is at least nine tenths of it, and more
-    weakly where it is above 1.
-    """
-    enough = lab.has_cores(CORES)
+    """Compare with a printed speed-up where there are as many threads as the papers' cores."""
+    enough, found = lab.has_cores(CORES), []
     at = CORES if enough else max(values_of(rows, "threads"))
-    return [_verdict(rows, at, enough, *claim) for claim in CLAIMS]
-
-
-def _verdict(rows, at, enough, claim, part, printed):
-    ups = [
-        _speed_up(rows, part, like, hidden, at).mean
-        for like, hidden in values_of(rows, "like", "hidden")
-    ]
-    mean = statistics.fmean(ups)
-    ours = (
-        f"{mean:.2f} times ({min(ups):.2f} to {max(ups):.2f}) as fast on {in_words(at)}, a "
-        f"parallel efficiency of {mean / at:.0%}; the paper has {printed / CORES:.0%} on {CORES} "
-        "cores"
-    )
-    if not enough:
-        because = f"the claim is about {CORES} cores, and there are fewer here"
-        return Verdict(claim, ours, UNTESTED, because)
-    return Verdict(claim, ours, graded(mean, printed))
+    for claim, about in CLAIMS.items():
+        ups = spread(
+            _speed_up(rows, about["part"], like, hidden, at).mean
+            for like, hidden in values_of(rows, "like", "hidden")
+        )
+        outcome = graded(ups.mean, about["printed"]) if enough else UNTESTED
+        shares = {"efficiency": ups.mean / at, "printed": about["printed"] / CORES}
+        about = {"ups": ups, "threads": in_words(at), "cores": CORES, **shares}
+        found.append(verdict(claim, outcome, **about))
+    return found
 
 
 def plot(_lab, rows):
@@ -112,14 +72,13 @@ def _curves(rows, part, hidden):
         each = [_speed_up(rows, part, like, hidden, count) for count in counts]
         curves[f"like {like}"] = Curve(counts, *bands(each))
     curves["as many as threads"] = level([1, CORES], [1, CORES])
-    printed = [number for _, name, number in CLAIMS if name == part]
+    printed = [one["printed"] for one in CLAIMS.values() if one["part"] == part]
     curves["as the papers print"] = Curve([CORES] * len(printed), printed, printed=True)
     ticks = sorted({1, 2, 5, 10, 20, CORES, *counts})
     axes = {"xscale": "log", "yscale": "log", "ylim": (0.5, 1.3 * ticks[-1])}
     axes |= {"yticks": ticks, "yticklabels": ticks}
-    return Lines(
-        f"{SHOWN[part]}, hidden dimension {hidden}", "threads", "speed-up", curves, axes, ticks
-    )
+    title = f"{SHOWN[part]}, hidden dimension {hidden}"
+    return Lines(title, "threads", "speed-up", curves, axes, ticks)
 
 
 def _breakdown(rows, hidden):

@@ -1,22 +1,10 @@
-"""V Fig 3: how much embeddings change in some iterations, and whether gradients tell which do.
-
-A GCN trains on sampled neighbours. Every `lag` iterations an exact pass gives all embeddings; their
-cosine similarity with those of the pass before is the paper's figure. Then its section 4.1.1 is put
-to the test: FreshGNN keeps the embeddings whose gradients are smallest, as these would be the
-stable ones. For the nodes of a minibatch this compares the norm of the gradient with the error
-that the embedding has, read from a cache `lag` iterations later: its distance from the exact one
-of then. "Drift" is the distance between exact ones, without the error of sampling. "Harm" is
-|<g, dh>|, for the gradient g and the drift dh of an embedding: the first-order error of the loss if
-the embedding is reused. The norm of g is a factor of harm, so this question favours the gradient.
-
-The paper trains on ogbn-arxiv; the data here are small, and labelled as those are: about half.
-"""
+"""V Fig 3: how much embeddings change in some iterations, and whether gradients tell which do."""
 
 from typing import Any
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, HOLDS, WEAKER, Verdict, ranked
+from bench.figures.experiment import FAILS, HOLDS, WEAKER, ranked, verdict
 from bench.figures.instrumented_steps import ExactRows, distances, fresh_step
 from bench.figures.plotting import Bars, Lines, curves_of
 from bench.figures.result_rows import groups_of, pick, spread, spread_of, values_of
@@ -127,41 +115,22 @@ def verdicts(lab, rows):
     """Judge by the iterations from `FROM` on, of all layers; correlations of cached layers."""
     late = settled(rows)
     cached = [row for row in late if "rank_error" in row]
-    shares = [
+    shares = spread(
         spread_of(late, "above_0.8", iteration=t, layer=layer).mean
         for t in values_of(late, "iteration")
         for layer in values_of(late, "layer")
-    ]
+    )
     rank, drift, harm = (spread(row[f"rank_{what}"] for row in cached) for what in MEASURED)
     linear, p = spread(row["linear_error"] for row in cached), lab.sizes["shares"][0]
     kept = {c: spread(row[f"kept_{p}_{c}"] for row in cached).mean for c in CONTROLS}
-    tells = ranked(rank.mean >= STRONG, rank.mean >= SLIGHT)
+    tells, costs = (ranked(x.mean >= STRONG, x.mean >= SLIGHT) for x in (rank, harm))
     answer = {HOLDS: "tell", WEAKER: "tell a little", FAILS: "do not tell"}[tells]
-    lag = lab.sizes["lag"]
+    lag, stable = lab.sizes["lag"], ranked(shares.low > 0.5, shares.mean > 0.5)
+    found = {"answer": answer, "lag": lag, "rank": rank, "drift": drift, "linear": linear, "p": p}
     return [
-        Verdict(
-            "V-stable-0.8",
-            f"{spread(shares).mean:.1%} of all embeddings on average; the lowest share of any "
-            f"layer and iteration from {FROM} on is {min(shares):.1%} (lag {lag} iterations)",
-            ranked(min(shares) > 0.5, spread(shares).mean > 0.5),
-        ),
-        Verdict(
-            "V-gradients-tell-stability",
-            f"gradients {answer} which embeddings are stable. The rank correlation of a gradient's "
-            f"norm with the error {lag} iterations later is {rank.text('+.2f')}; with drift alone "
-            f"it is {drift.text('+.2f')}, and the linear correlation with the error is "
-            f"{linear.text('+.2f')}. The {p:.0%} with the smallest gradients have "
-            f"{kept['gradient']:.2f} times the mean error, a random {p:.0%} "
-            f"{kept['random']:.2f} times, and the {p:.0%} with the largest "
-            f"{kept['anti']:.2f} times",
-            tells,
-        ),
-        Verdict(
-            "V-gradients-tell-harm",
-            "the rank correlation of a gradient's norm with the first-order error of the loss, "
-            f"|<gradient, drift>|, is {harm.text('+.2f')}. The norm is a factor of this error",
-            ranked(harm.mean >= STRONG, harm.mean >= SLIGHT),
-        ),
+        verdict("V-stable-0.8", stable, shares=shares, begin=FROM, lag=lag),
+        verdict("V-gradients-tell-stability", tells, **found, **kept),
+        verdict("V-gradients-tell-harm", costs, harm=harm),
     ]
 
 

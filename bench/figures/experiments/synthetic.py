@@ -1,20 +1,10 @@
-"""J Fig 5: the time of an iteration against the nodes of a graph, and against its mean degree.
-
-Kronecker graphs of the paper's initiator, frontier sampling of n = 8000 nodes from m = 1000, two
-layers of hidden dimension 512 on 50 random features. An iteration is going forward and back over
-a subgraph that is there already, as in the paper; the time to draw it is told apart. Graphs are
-smaller than the paper's 2^20 to 2^25 nodes, and degrees are varied on fewer nodes, up to 128
-instead of 512; all graphs of a panel take turns in one run. The paper uses 40 cores.
-
-At one mean degree a larger Kronecker graph has more isolated nodes and sparser subgraphs: how
-many entries a subgraph has is in the table. Small graphs have subgraphs of fewer different nodes.
-"""
+"""J Fig 5: the time of an iteration against the nodes of a graph, and against its mean degree."""
 
 import statistics
 
 import numpy as np
 
-from bench.figures.experiment import FAILS, Verdict, ranked
+from bench.figures.experiment import ABOUT, FAILS, ranked, verdict
 from bench.figures.experiments.scaling import training
 from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
@@ -37,18 +27,7 @@ COUNTED = 4  # subgraphs, for the means of their sizes
 STEADY, NEAR = 1.1, 1.25  # the largest over the smallest of times that are called the same
 CLOSE, FAIR = 0.15, 0.3  # how far times may be from a line
 RISE = 1.25  # times from the least degree to the largest, to be called growth
-
-
-CURVES = {
-    "forward and backward": "iteration",
-    "of it feature propagation": "aggregation",
-    "with sampling": "with_sampling",
-}
-
-
-def cells(_lab):
-    """Return a run for what is varied."""
-    return [{"varied": "nodes"}, {"varied": "degree"}]
+CURVES = ABOUT["J-fig5"]["names"]
 
 
 def measure(lab, cell):
@@ -104,36 +83,22 @@ def verdicts(_lab, rows):
 
 
 def _constant(rows):
-    """It holds where the last three graphs agree within a tenth, more weakly within a quarter."""
     sizes, times = _times(rows, "nodes")
     late = times[-3:]
     grown, steady = times[-1] / times[0], max(late) / min(late)
-    return Verdict(
-        "J-constant-in-nodes",
-        f"from {sizes[0]:,} to {sizes[-1]:,} nodes an iteration grows from {times[0]:.1f} to "
-        f"{times[-1]:.1f} ms, to {grown:.2f} times the time; the times of the {len(late)} largest "
-        f"graphs differ by {steady - 1:.0%}",
-        ranked(steady <= STEADY, steady <= NEAR),
-    )
+    found = {"first": sizes[0], "last": sizes[-1], "low": times[0], "high": times[-1]}
+    found |= {"grown": grown, "late": len(late), "off": steady - 1}
+    return verdict("J-constant-in-nodes", ranked(steady <= STEADY, steady <= NEAR), **found)
 
 
 def _linear(rows):
-    """It holds where all times are within `CLOSE` of a line that rises by `RISE`.
-
-    More weakly within `FAIR`, or where it rises less.
-    """
     degrees, times = _times(rows, "degree")
     a, b = line_through(degrees, times)
     off = max(abs(a + b * d - t) / t for d, t in zip(degrees, times, strict=True))
     grown = (a + b * degrees[-1]) / (a + b * degrees[0])
-    whole = off <= CLOSE and grown >= RISE
-    outcome = FAILS if b <= 0 or off > FAIR else ranked(whole, True)
-    return Verdict(
-        "J-linear-in-degree",
-        f"from degree {degrees[0]} to {degrees[-1]} an iteration grows from {times[0]:.1f} to "
-        f"{times[-1]:.1f} ms, within {off:.0%} of the line {a:.1f} ms + {b:.2f} ms a degree",
-        outcome,
-    )
+    outcome = FAILS if b <= 0 or off > FAIR else ranked(off <= CLOSE and grown >= RISE, True)
+    found = {"first": degrees[0], "last": degrees[-1], "low": times[0], "high": times[-1]}
+    return verdict("J-linear-in-degree", outcome, **found, off=off, a=a, b=b)
 
 
 def line_through(x, y):

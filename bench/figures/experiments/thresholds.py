@@ -1,38 +1,13 @@
-"""V Fig 13: rows saved and test accuracy over FreshGNN's two thresholds, p_grad and t_stale.
+"""V Fig 13: rows saved and test accuracy over FreshGNN's two thresholds, p_grad and t_stale."""
 
-The paper's ages are up to 1,200 iterations and more, with some 1,200 an epoch; here ages are the
-same shares of an epoch. On the grid embeddings have all the room that they need and no features are
-cached. The paper's line p_grad = 0, a cache of features alone, has a buffer for a share of all
-features; what features and embeddings save together in that buffer stands beside it, by both rules
-of a full buffer: an embedding overwrites the oldest ("wrap"), or is not kept ("drop").
-
-The size ``controls`` adds the paper's choice with rows ranked at random ("random"), or the largest
-gradients counted as stable ("anti"); ``labels=0`` trains on all training nodes.
-
-I/O saved is the share of the rows that neighbour sampling loads in the same iterations, over all
-epochs but the first. A few nodes have labels, of thousands, not of 111 or 244 million. Where a
-sixth of an epoch is 4 iterations, what each of them reads has to be computed in every fifth, which
-alone costs a fifth of what 200 iterations can save.
-"""
-
-from bench.figures.experiment import Verdict, graded, ranked
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import Lines, bars_of, curves_of, level
 from bench.figures.result_rows import pick, points_beside, spread_of, values_of
-from bench.figures.training import (
-    ALL_CACHED,
-    few_labels,
-    outcome,
-    steps_of,
-    trained,
-)
+from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
 from refimpl.lab.apps.errors import UserError
 
 P_GRAD, AGE = 0.9, 1 / 6  # the paper's choice, 200 of 1,200 iterations
-BUFFERS = {
-    "features": "features",
-    "wrap": "both, wrap",
-    "drop": "both, drop",
-}
+BUFFERS = ABOUT["V-fig13"]["names"]
 CONTROLS = {"random": "ranked at random", "anti": "largest gradients"}
 SAVED = 0.6  # by embeddings, beyond that age
 HARMLESS = 0.5  # points
@@ -41,21 +16,18 @@ LARGE_LOSS = 0.5  # points
 
 def cells(lab):
     """Return runs of neighbour sampling, of the grid, and with a buffer for a share of features."""
-    sizes, plain = lab.sizes, {"p_grad": 0.0, "age": 0.0}
-    found = [{"kind": "neighbor", **plain}, {"kind": "features", **plain}]
-    found += [{"kind": rule, "p_grad": P_GRAD, "age": AGE} for rule in ("wrap", "drop")]
+    sizes, steps = lab.sizes, steps_of(few_labels(lab), lab.sizes)
     unknown = set(sizes["controls"]) - CONTROLS.keys()
     if unknown:
         raise UserError(f"--size controls must be of {', '.join(CONTROLS)}, got {min(unknown)!r}")
-    found += [{"kind": name, "p_grad": P_GRAD, "age": AGE} for name in sizes["controls"]]
-    found += [{"kind": "grid", "p_grad": p, "age": a} for p in sizes["shares"] for a in ages(lab)]
-    return [cell | {"seed": seed} for cell in found for seed in range(lab.seeds)]
-
-
-def ages(lab):
-    """Return the ages of the grid as shares of an epoch, whole iterations each."""
-    steps = steps_of(few_labels(lab), lab.sizes)
-    return [max(round(steps * age), 1) / steps for age in lab.sizes["ages"]]
+    ages = [max(round(steps * age), 1) / steps for age in sizes["ages"]]  # whole iterations each
+    limited = ["wrap", "drop", *sizes["controls"]]
+    forms: list[dict] = [
+        {"kind": ["neighbor", "features"], "p_grad": 0.0, "age": 0.0},
+        {"kind": limited, "p_grad": P_GRAD, "age": AGE},
+        {"kind": "grid", "p_grad": "@shares", "age": ages},
+    ]
+    return crossed(lab, [{**form, "seed": "@seed"} for form in forms])
 
 
 def measure(lab, cell):
@@ -124,31 +96,15 @@ def verdicts(_lab, rows):
     along_t = at(shares[-1], times[-1])[0].mean < at(shares[-1], times[0])[0].mean
     near = {share: at(share, t)[0].mean - at(shares[0], t)[0].mean for share in shares[1:]}
     lost = -min(x for share, x in near.items() if P_GRAD <= share < 1 or share == p)
+    less = ranked(least - most > LARGE_LOSS and along_p and along_t, least > most)
+    each = ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
+    here = {"p": p, "t": t, "saved": saved.mean, "later": later, "more": more.mean, **limited}
+    ends = {"p": shares[0], "t": times[0], "high_p": shares[-1], "high_t": times[-1]}
+    harmless = ranked(lost <= HARMLESS, lost <= 2 * HARMLESS)
     return [
-        Verdict(
-            "V-io-60-at-200",
-            f"rows saved with p_grad {p} and room for all: {saved.mean:.1%} with t_stale {t} (a "
-            f"sixth of an epoch), {more.mean:.1%} with t_stale {later}. In a buffer of fixed size "
-            f"features alone save {features:.1%}; features and embeddings save "
-            f"{limited['wrap']:.1%} if a full buffer overwrites embeddings (wrap), and "
-            f"{limited['drop']:.1%} if it refuses new ones (drop)",
-            graded(more.mean, SAVED, features),
-        ),
-        Verdict(
-            "V-larger-is-less-accurate",
-            f"the difference from neighbour sampling is {least:+.2f} points with p_grad "
-            f"{shares[0]} and t_stale {times[0]}, and {most:+.2f} points with p_grad {shares[-1]} "
-            f"and t_stale {times[-1]}",
-            ranked(least - most > LARGE_LOSS and along_p and along_t, least > most),
-        ),
-        Verdict(
-            "V-pgrad-near-1-harmless",
-            (
-                f"with t_stale {t}, the difference from p_grad {shares[0]} in points: "
-                + ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
-            ),
-            ranked(lost <= HARMLESS, lost <= 2 * HARMLESS),
-        ),
+        verdict("V-io-60-at-200", graded(more.mean, SAVED, features), **here),
+        verdict("V-larger-is-less-accurate", less, least=least, most=most, **ends),
+        verdict("V-pgrad-near-1-harmless", harmless, t=t, p=shares[0], each=each),
     ]
 
 

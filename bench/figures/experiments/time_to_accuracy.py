@@ -1,42 +1,14 @@
-"""I Fig 2: validation F1 against sequential training time.
-
-One thread, two layers; all contestants of a seed take turns, so that their seconds compare. The
-papers' are graph sampling (frontier; J has random walks and edges too), GraphSAGE's layer
-sampling with fan-outs 25 and 10 in batches of 512, and GCN, here on the full graph. FastGCN is
-here besides. Seconds are of training alone, sampling and what comes before the first epoch
-included, evaluation left out. The papers run TensorFlow on four real graphs.
-
-What a layer computes decides scores as well as how it is sampled. So all have GraphSAGE's layers,
-the full batch too, and GCN is here twice more: on the full graph and on sampled subgraphs. The
-threshold, 0.0025 below the best baseline, is one for either kind of layer.
-
-All have the same width, learning rate and dropout, which were chosen once for all, by few trials:
-without dropout all of them overfit, graph sampling most. A subgraph is half the training graph, at
-most the papers' 8000 nodes. How many epochs each method has was chosen so that its score levels
-off; all are scored equally often, as the best of more scores is higher by luck alone.
-"""
+"""I Fig 2: validation F1 against sequential training time."""
 
 from itertools import accumulate
 
-from bench.figures.accuracy_over_time import (
-    best_score,
-    lengths,
-    on_share,
-    race,
-    race_curves,
-    sooner,
-)
-from bench.figures.experiment import Verdict, ranked
+from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.plotting import Lines, level
 from bench.figures.result_rows import groups_of, pick, spread
+from bench.figures.training import best_score, lengths, on_share, race, race_curves, sooner
 from refimpl.lab.apps.preparing import limited_threads
 from refimpl.lab.training.config import TrainConfig
-from refimpl.lab.training.methods import (
-    FastGcn,
-    FullBatch,
-    LayerSampling,
-    MethodSettings,
-)
+from refimpl.lab.training.methods import FastGcn, FullBatch, LayerSampling, MethodSettings
 from refimpl.lab.training.models import Gcn, ModelSettings, Sage
 
 SAMPLERS = {"frontier": "frontier", "random walk": "random_walk", "edge": "edge"}
@@ -75,35 +47,24 @@ def table(_lab, rows):
     """Return a line for each contestant: means over the seeds, with their ranges."""
     lines = []
     for some in groups_of(rows, "name"):
-        name, ends = some[0]["name"], [one[-1]["seconds"] for one in groups_of(some, "seed")]
-        words = sooner(rows, name, baselines_of(name))[1]
-        best = spread(best_scores(rows, name)).text(".4f")
-        lines.append([name, best, spread(ends).text(".2f"), words])
-    titles = ["method", "best validation F1", "seconds in all"]
-    return [*titles, "times as fast as the best baseline"], lines
-
-
-def baselines_of(name):
-    """Return the baselines that have the layers of a contestant."""
-    return BASELINES["GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"]
+        name = some[0]["name"]
+        layers = "GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"
+        ends = spread(one[-1]["seconds"] for one in groups_of(some, "seed"))
+        best = spread(best_score(one, name) for one in groups_of(some, "seed"))
+        words = sooner(rows, name, BASELINES[layers])[1]
+        lines.append([name, f"{best:.4f}", f"{ends:.2f}", words])
+    return ABOUT["I-fig2"]["titles"], lines
 
 
 def verdicts(lab, rows):
-    """Compare frontier sampling with the best baseline in time.
-
-    The claim holds where with either kind of layer the threshold is reached, in the mean of the
-    seeds, as much sooner as the smallest that is printed; more weakly where with one kind sooner
-    than the baseline. The accuracy of real graphs is in `real_graphs`.
-    """
-    found, ratios = [], []
+    """Compare frontier sampling with the best baseline in time; `real_graphs` has its accuracy."""
+    each, ratios = [], []
     for name, (layers, baselines) in zip((OURS, OURS_GCN), BASELINES.items(), strict=True):
         ratio, words = sooner(rows, name, baselines)
         ratios.append(ratio or 0)
-        found.append(f"{words} with {layers}")
-    said = f"on {lab.data} graph sampling is faster than the best baseline by these factors: "
-    said += "; ".join(found)
-    outcome = ranked(min(ratios) >= LEAST, max(ratios) > 1)
-    return [Verdict("I-threshold-7.8x", said, outcome)]
+        each.append(f"{words} with {layers}")
+    faster = ranked(min(ratios) >= LEAST, max(ratios) > 1)
+    return [verdict("I-threshold-7.8x", faster, data=lab.data, each="; ".join(each))]
 
 
 def plot(_lab, rows):
@@ -118,8 +79,3 @@ def plot(_lab, rows):
         Lines(f"seed {first[0]['seed']}", *labels, curves, {"xscale": "log"}),
         Lines("the best so far", *labels, best, near),
     ]
-
-
-def best_scores(rows, name):
-    """Return the best score of a contestant with each seed."""
-    return [best_score(some, name) for some in groups_of(rows, "seed")]

@@ -1,27 +1,13 @@
-"""V Fig 17: the share of rows saved on graphs of other degrees and other diameters.
+"""V Fig 17: the share of rows saved on graphs of other degrees and other diameters."""
 
-FreshGNN beside a cache of features alone, of the nodes with the most neighbours, in a buffer of the
-same size, and beside FreshGNN with its policy for performance; all train on the same sampled
-neighbours, and what the second and later epochs load is counted.
-
-The paper does not say how its graphs were made, nor what the bandwidth of its Figure 17b limits.
-Here it is that of the adjacency matrix: an edge (u, v) needs |u - v| <= band, so that the diameter
-is at least (nodes - 1) / band; see `banded`. The mean degree is the same for every band. How large
-a row of features is beside an embedding decides what is worth its place: both are here.
-"""
-
-from bench.figures.experiment import Verdict, graded, ranked
-from bench.figures.plotting import Lines, curves_of
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
+from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, medians, pick, spread, tabled, values_of
 from bench.figures.synthetic_data import banded, data_on, diameter_at_least, drawn_roots
 from bench.figures.training import buffer_of, epochs, sampled
 
 BY_DEGREE, BEST = "features by degree", "FreshGNN, for performance"
-METHODS: dict[str, dict] = {
-    BY_DEGREE: {"p_grad": 0.0, "hotness": "degree"},
-    "FreshGNN": {"hotness": "degree"},
-    BEST: {"hotness": "profile", "performance": True},
-}
+METHODS: dict[str, dict] = ABOUT["V-fig17"]["names"]  # {name: settings}
 AXES = {"mean degree": "mean degree", "band": "largest |u - v| of an edge"}
 PRINTED = {"mean degree": 1.56, "band": 1.43}  # V section 7.5: over what features by degree save
 RUN = "features", "varied", "at"
@@ -33,11 +19,7 @@ def cells(lab):
     cases = [("mean degree", degree, n - 1, degree) for degree in sizes["degrees"]]
     bands = [min(band, n - 1) for band in sizes["bands"]]
     cases += [("band", band, band, sizes["degree"]) for band in bands]
-    return [
-        {"features": features, "varied": varied, "at": at, "band": band, "degree": degree}
-        for features in sizes["features"]
-        for varied, at, band, degree in cases
-    ]
+    return crossed(lab, [{"features": "@features", "varied,at,band,degree": cases}])
 
 
 def measure(lab, cell):
@@ -94,27 +76,21 @@ def verdicts(_lab, rows):
             spread(_gain(run) for run in groups_of(pick(rows, varied=varied, **want), *RUN))
             for want in ({}, {"features": features})
         )
-        found.append(
-            Verdict(
-                f"V-topology-{varied.split()[-1]}",
-                f"FreshGNN saves {wide.text('.2f')} times as much with {features} features, and "
-                f"at least {gains.low:.2f} times as much with any width",
-                graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1),
-            )
-        )
+        outcome = graded(wide.mean, printed) if gains.low > 1 else ranked(False, wide.low > 1)
+        about = {"wide": wide, "features": features, "least": gains.low}
+        found.append(verdict(f"V-topology-{varied.split()[-1]}", outcome, **about))
     return found
 
 
 def plot(lab, rows):
     """Return a panel for each of what is varied and each width."""
-    shown, axes = [], {"xscale": "log", "ylim": (0, None)}
+    shown, form = [], {"axes": {"xscale": "log", "ylim": (0, None)}, "scale": 100}
     for features in sorted(values_of(rows, "features"), reverse=True):
         title = f"{features} features, embeddings of {lab.sizes['hidden']}"
         for varied, label in AXES.items():
             chosen = pick(rows, features=features, varied=varied)
-            curves = curves_of(chosen, "at", "saved", "method", scale=100)
-            ticks = sorted(values_of(chosen, "at"))
-            shown.append(Lines(title, label, "I/O saved, %", curves, axes, ticks))
+            labels = title, label, "I/O saved, %"
+            shown.append(lines_of(chosen, labels, "at", "saved", "method", **form))
     return shown
 
 

@@ -4,15 +4,23 @@
 import { Block, MFG, sources } from "./block.mjs";
 import { ValueError, choice, ids, integer, wrong_kind } from "./check.mjs";
 import { TypedGraph, a_graph } from "./graph.mjs";
+import { draw_shared_rows, variates_of_hop } from "./labor.mjs";
 import { NEIGHBOR, NODES, RELATION, SHARED, Stream, Word, key, permutation } from "./streams.mjs";
 
 const MOST = 2 ** 31 - 1;
+const LABOR_MODES = ["labor", "labor_exact"];
 
 // The message-flow graph of one batch: what a node draws depends on its own key alone.
-export function sample_mfg(graph, roots, fanouts, { seed, epoch, batch, mode = "layered" }) {
+export function sample_mfg(
+  graph,
+  roots,
+  fanouts,
+  { seed, epoch, batch, mode = "layered", batch_dependency = 1 },
+) {
   roots = neighbor_roots(graph, roots, mode);
   fanouts = fanouts_arguments(graph, fanouts, mode);
   const name = [Word.of("seed", seed), Word.of("epoch", epoch), Word.of("batch", batch)];
+  const kappa = dependency_argument(mode, batch_dependency);
   const nodes = [roots],
     hops = [];
   const drawn = []; // "shared": the rows of all nodes so far, in their order
@@ -21,7 +29,9 @@ export function sample_mfg(graph, roots, fanouts, { seed, epoch, batch, mode = "
     const dst = mode === "shared" ? nodes[0].subarray(drawn.length) : nodes[0];
     const rows = Array.isArray(fanout)
       ? rows_by_relation(graph, dst, fanout, [...name, layer])
-      : draw_rows(graph, dst, fanout, key_of_hop(name, layer, mode));
+      : LABOR_MODES.includes(mode)
+        ? draw_shared_rows(graph, dst, fanout, variates_of_hop(name, layer, mode, kappa))
+        : draw_rows(graph, dst, fanout, key_of_hop(name, layer, mode));
     if (mode === "shared") drawn.push(...rows);
     add_hop(graph, nodes, hops, mode === "shared" ? drawn : rows);
   });
@@ -104,10 +114,14 @@ export function epoch_batches(nodes, batch_size, seed, epoch) {
 
 function neighbor_roots(graph, roots, mode) {
   a_graph(graph);
-  choice("mode", mode, ["layered", "shared"]);
+  choice("mode", mode, ["layered", "shared", ...LABOR_MODES]);
   roots = ids("roots", roots, 0, graph.n);
   if (new Set(roots).size < roots.length) throw new ValueError("roots must be distinct");
   return Int32Array.from(roots);
+}
+
+function dependency_argument(mode, batch_dependency) {
+  return integer("batch_dependency", batch_dependency, 1, LABOR_MODES.includes(mode) ? MOST : 1);
 }
 
 function fanouts_arguments(graph, fanouts, mode) {

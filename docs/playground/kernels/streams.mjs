@@ -15,6 +15,7 @@ export const NODES = 9;
 export const NEIGHBOR = 10;
 export const SHARED = 11;
 export const RELATION = 12;
+export const LABOR = 22;
 
 const MOST_NODES = 2 ** 31 - 1;
 

@@ -63,11 +63,7 @@ SHOWN = (
 OF_TRAIN = (*SHOWN[:8], "batch-size", "fanouts", *SHOWN[8:], "out", "resume", "overwrite")
 OF_COMPARE = tuple(name for name in SHOWN if name not in ("impl", "epochs"))
 OF_COMPARE += ("batch-size", "fanouts", "rounds", "out", "overwrite")
-SCALING = (
-    "By default the sampler's sizes are in proportion to the graph: n is a fifth of the nodes, at "
-    "most 8000; the frontier m is an eighth of n; half of n edges are drawn; random walks are "
-    "enough to reach n nodes."
-)
+SCALING = "By default the sizes of subgraphs depend on the size of the graph."
 
 
 class Parser(argparse.ArgumentParser):
@@ -175,7 +171,7 @@ def _add_train(commands, impl):
         "train",
         usage="%(prog)s [OPTION ..]",
         help="train a model; report its F1-micro and the time of each part",
-        description="Train a model; write metrics.json, history.csv, curve.png and "
+        description="Train a model; write metrics.json, history.csv, curve.png, model.npz and "
         f"checkpoint.npz. {SCALING}",
         allow_abbrev=False,
     )
@@ -193,9 +189,9 @@ def _add_train(commands, impl):
     going_on.add_argument(
         "--resume",
         action="store_true",
-        help="continue the run in the folder, with its settings; the result is bit-identical to an "
-        f"uninterrupted run. You may raise --epochs, and change {', '.join(others)} and {last} "
-        "(default: off)",
+        help="continue the run in the folder with its settings. The result is bit-identical to "
+        f"an uninterrupted run. You may raise --epochs, and change {', '.join(others)} and "
+        f"{last} (default: off)",
     )
     add_overwrite(going_on, "the run in the folder")
     _add_preset(run, parser, options, OF_TRAIN)
@@ -205,9 +201,9 @@ def _add_config(group):
     group.add_argument(
         "--config",
         metavar="FILE.toml|metrics.json",
-        help="read options from this file; a .toml file has one option a line, without the leading "
-        "hyphens; metrics.json is what another run wrote. Options on the command line override the "
-        "file (default: no file)",
+        help="read options from this file, a .toml file or the metrics.json of another run. A "
+        ".toml file has one option on each line, without the leading hyphens. Options on "
+        "the command line override the file (default: no file)",
     )
 
 
@@ -222,8 +218,8 @@ def _add_preset(group, parser, options, common):
         "--preset",
         choices=tuple(PRESETS),
         metavar="NAME",
-        help="start from a paper's settings; other options, and a file, override them; "
-        f"{said} (default: no preset)",
+        help=f"start from a paper's settings. Other options and a file override them. {said} "
+        "(default: no preset)",
     )
     filled = textwrap.TextWrapper(98, subsequent_indent="    ", break_on_hyphens=False)
     notes = (f"  --preset {name} sets {words}" for name, words in chosen.items())
@@ -235,8 +231,8 @@ def _add_predict(commands, impl):
         "predict",
         help="apply a trained model to the nodes of any graph",
         description="Predict labels, probabilities or embeddings with a model that train wrote. "
-        "Show F1-micro where the nodes have labels. Predictions come from one exact pass over the "
-        "graph.",
+        "If the nodes have labels, also show F1-micro. Predictions come from one "
+        "exact pass over the graph.",
         allow_abbrev=False,
     )
     parser.add_argument("model", metavar="MODEL.npz", help="a model that train wrote")
@@ -245,7 +241,7 @@ def _add_predict(commands, impl):
         "--out",
         type=output_name,
         metavar="FILE.npy|FILE.csv",
-        help="write the predictions to this file, a row a node (default: no file)",
+        help="write the predictions to this file, one row for each node (default: no file)",
     )
     add_overwrite(parser, "that file")
 
@@ -255,9 +251,9 @@ def _add_compare(commands):
         "compare",
         usage="%(prog)s [OPTION ..]",
         help="train with refimpl and fastimpl; compare results and speed",
-        description="Train both implementations on the same data, seed and settings, in turns. "
-        "Show the time of each part, and whether the results agree (exit status 1 if not). "
-        + SCALING,
+        description="Train both implementations in turns on the same data, seed and settings. "
+        "Show the time of each part, and whether the results agree. If they do not "
+        "agree, the exit status is 1. " + SCALING,
         allow_abbrev=False,
     )
     run = add_options(parser, compare_options(), groups())[RUN]
@@ -283,8 +279,8 @@ def _add_sample(commands, impl):
     parser = commands.add_parser(
         "sample",
         help="draw subgraphs; report their cost and their similarity to the graph",
-        description="Draw subgraphs. Show what the sampler counted, and the structure of the "
-        f"subgraphs beside the structure of the graph. {SCALING}",
+        description="Draw subgraphs. Show the sampler's counts, and compare the structure of "
+        f"the subgraphs with the graph's. {SCALING}",
         allow_abbrev=False,
     )
     add_options(parser, sample_options(impl))
@@ -303,14 +299,14 @@ def _add_convert(commands):
         "convert",
         help="convert a data set to a folder of memory-mapped arrays",
         description="Convert a data set of any format to a folder of .npy files and meta.json. "
-        "--data maps such a folder into memory. Folders of GraphSAINT and OGB, and tables without "
-        "weights, may be larger than memory.",
+        "Give this folder to --data, which maps it into memory. Folders of "
+        "GraphSAINT and OGB, and tables without weights, may be larger than memory.",
         allow_abbrev=False,
     )
     parser.add_argument(
         "source",
         metavar="SOURCE",
-        help="the data set to convert, as --data of train",
+        help="the data set to convert, in the forms of --data of train",
     )
     parser.add_argument("folder", type=output_name, metavar="FOLDER", help="the folder to write")
     add_options(parser, convert_options())

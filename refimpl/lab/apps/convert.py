@@ -21,7 +21,8 @@ def convert_options():
     run = {key: option._replace(group="") for key, option in run_options().items()}
     options = (
         run["features"]._replace(
-            help="the nodes of SOURCE EDGES.csv: a name, a class and numbers in each line"
+            help="read the nodes of SOURCE EDGES.csv from this file; each line has a name, a "
+            "class and numbers"
         ),
         *(run[key] for key in TAKEN),
         Option(

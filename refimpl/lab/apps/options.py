@@ -61,12 +61,12 @@ def run_options(impl="fastimpl"):
     dict of Option
     """
     reading = {"dtype": ("float32",)}
-    only = "with --dtype float32 only"
+    only = "only with --dtype float32"
     options = (
         Option(
             "data",
-            "choose the data set: a built-in name, or a folder or file of a known format; built "
-            f"in: {', '.join(BUILT_IN)}; formats: {', '.join(form.name for form in FORMATS)}",
+            "choose the data set by a built-in name, a folder or a file. Built-in names: "
+            f"{', '.join(BUILT_IN)}. Formats: {', '.join(form.name for form in FORMATS)}",
             "communities",
             parse=data_source,
             metavar="FOLDER|NAME|FILE.npz|EDGES.csv",
@@ -86,16 +86,17 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "columns",
-            "name other columns; roles: id, split and ignore of --features, source and target of "
-            "--data; for example id=user,split=fold,ignore=city,ignore=age",
+            "name other columns, for example id=user,split=fold,ignore=city,ignore=age. The "
+            "roles in --features are id, split and ignore; the roles in --data are source and "
+            "target",
             shown="by known titles",
             parse=columns_asked,
             metavar="ROLE=TITLE,..",
         ),
         Option(
             "titles",
-            "say whether the first line of --data EDGES.csv has titles; without titles the columns "
-            "are called 1, 2, ..",
+            "say whether the first line of --data EDGES.csv has titles. Without titles the "
+            "columns are named 1, 2, ..",
             shown="yes if a title is known or neither name is a node",
             choices=TITLES,
         ),
@@ -107,25 +108,26 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "setting",
-            "pass messages over the whole graph, or among training nodes only",
-            shown="as it was converted, inductive for GraphSAINT's and built-in data, else "
-            "transductive",
+            "pass messages over the whole graph, or only between training nodes",
+            shown="the setting of the data; inductive for GraphSAINT's and built-in data, "
+            "otherwise transductive",
             choices=SETTINGS,
         ),
         Option(
             "split",
-            "choose the split: a name, or a number; fastgcn and public are for Planetoid's files, "
-            "other names for the Open Graph Benchmark and geom-gcn; a number draws this many "
-            "training nodes of each class, 500 other nodes for validation, and the rest for test",
-            shown="that of the data, fastgcn for Planetoid's",
+            "choose the split by a name or a number. The names fastgcn and public are for "
+            "Planetoid's files; the Open Graph Benchmark and geom-gcn have other names. A "
+            "number draws this many training nodes of each class, 500 other nodes for "
+            "validation, and the rest for test",
+            shown="the data's split; fastgcn for Planetoid's files",
             parse=split_asked,
             metavar="NAME|COUNT",
         ),
         Option(
             "scaling",
-            "scale features; standard: by mean and deviation of the training rows; rows: each "
-            "row by its sum; none: not at all",
-            shown="as it was converted, rows for Planetoid's files, else standard",
+            "scale features. standard: subtract the mean of the training rows and divide by "
+            "their standard deviation; rows: divide each row by its sum; none: do not scale",
+            shown="the data's scaling; rows for Planetoid's files, otherwise standard",
             choices=SCALINGS,
         ),
         Option(
@@ -138,15 +140,15 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "impl",
-            "choose the implementation by its import name; fastimpl is fast, refimpl is for "
-            "reading",
+            "choose the implementation by its import name. fastimpl is fast; refimpl is slow "
+            "and easy to read",
             impl,
             metavar="MODULE",
         ),
         Option("dtype", "choose the precision of features and weights", DTYPES[0], choices=DTYPES),
         Option(
             "threads",
-            "use this many threads; never changes a result",
+            "use this many threads; the number changes no result",
             shown="all",
             parse=int,
             metavar="COUNT",
@@ -154,10 +156,10 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "features_in",
-            "choose where training reads features; memory: from an array; mmap: from a "
-            "temporary file in the output folder; parts: under mpirun, each rank holds a share "
-            "of the rows and reads the other rows from the other ranks. Evaluation reads "
-            f"features in memory; never changes a result; {only}",
+            "choose where training reads features. memory: from an array; mmap: from a "
+            "temporary file in the output folder; parts: from the ranks of mpirun; each rank "
+            "holds a share of the rows. Evaluation reads features in memory. The choice changes "
+            f"no result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,
@@ -165,10 +167,9 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "rounds",
-            "read other ranks' features at once, or in rounds without conflicts; none: all at "
-            "once; pairwise: in pairs of ranks; 2,4: by a tree with these branches, here two "
-            "machines of four ranks. In a round no link carries two transfers; never changes a "
-            "result",
+            "order the reads of other ranks' features. none: all at once; pairwise: in rounds "
+            "of pairs of ranks; 2,4: in rounds for a tree of two machines with four ranks each. "
+            "In a round no link carries two reads. The order changes no result",
             shown="none",
             parse=rounds_asked,
             metavar="none|pairwise|COUNT,..",
@@ -184,8 +185,8 @@ def run_options(impl="fastimpl"):
         ),
         Option(
             "as_printed",
-            "use the papers' literal choices for all options not given; docs/as_printed.md "
-            "lists the choices",
+            "use the papers' literal choices for all options that you do not give; "
+            "docs/as_printed.md lists them",
             False,
             sets=True,
         ),
@@ -255,7 +256,7 @@ def option_of(cls, name, **more):
     text = setting.help
     if setting.needs is not None:
         needed = known[setting.needs].flag or setting.needs
-        text = f"{text}; with {flag(needed)} only"
+        text = f"{text}; only with {flag(needed)}"
     return Option(
         name,
         text,
@@ -279,7 +280,7 @@ def _common_options():
         if name in PARTS:
             default = getattr(TrainConfig, name).name
             words = [_described(one, cls) for one, cls in PARTS[name].items()]
-            text, choices = f"{setting.help}: {'; '.join(words)}", tuple(PARTS[name])
+            text, choices = f"{setting.help}. {'; '.join(words)}", tuple(PARTS[name])
             options.append(Option(name, text, default, choices=choices, group=COMMON))
         else:
             options.append(option_of(TrainConfig, name, group=COMMON))
@@ -289,7 +290,10 @@ def _common_options():
 def _described(name, cls):
     if getattr(cls, "title", ""):
         return f"{name} ({cls.title})"
-    return f"{name}: {summary(cls).rstrip('.')}" if summary(cls) else name
+    head, colon, tail = summary(cls).rstrip(".").rpartition(": ")
+    if not tail:
+        return name
+    return f"{name} ({head}): {tail}" if colon else f"{name}: {tail[0].lower()}{tail[1:]}"
 
 
 def _options_of(kind):
@@ -315,7 +319,7 @@ def _shared(kind, of):
     group = f"--{kind} {owners[0]}"
     text = _by_owner({owner: option.help for owner, option in of.items()})
     if len(owners) > 1:
-        group, text = f"several {kind}s", f"{text}; {kind}s {_and(owners)} only"
+        group, text = f"several {kind}s", f"{text}; only for {kind}s {_and(owners)}"
     shown = _by_owner({owner: option.default_shown() for owner, option in of.items()})
     return first._replace(help=text, shown=shown, only={kind: owners}, group=group)
 

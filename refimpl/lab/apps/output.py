@@ -4,11 +4,13 @@ import platform
 from dataclasses import asdict
 from typing import Any
 
+from refimpl._support import require
 from refimpl._support.reprs import one_line
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.ranks import is_first, together
+from refimpl.lab.data.sparse_features import density
 from refimpl.lab.distributed import gathered_state
 from refimpl.lab.distributed.collectives import to_first
 from refimpl.lab.distributed.local import EmptyPart, LocalIterations
@@ -17,6 +19,7 @@ from refimpl.lab.distributed.worker_caches import WorkerCaches
 from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.lab.training.progress import Progress
+from refimpl.lab.training.run import reads_sparse
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
@@ -111,7 +114,7 @@ class Output:
         title = report.title(self.settings, self.facts)
         why = plots.missing(plots.draw_curves, folder / CURVE, result.history, title, loads)
         print(f"{title}\n\n{report.summary(metrics)}\n")
-        for line in _advice(trainer, result):
+        for line in [*_of_features(trainer), *_advice(trainer, result)]:
             print(line)
         for name in (METRICS, HISTORY, CHECKPOINT, MODEL):
             print(f"wrote {one_line(folder / name)}")
@@ -148,6 +151,15 @@ def _loads(trainer):
         one = caches[0]
         found = {"bytes": workers * one.nbytes, "features": workers * one.feature_rows}
     return {"loads": report.totals(trainer.state.loads), "cache": found}
+
+
+def _of_features(trainer):
+    """Return a line about sparse features, if the data set has them."""
+    X = trainer.dataset.features
+    if not require.issparse(X):
+        return []
+    how = "as such" if reads_sparse(trainer.dataset, trainer.config) else "as dense rows"
+    return [f"features: a sparse matrix ({density(X):.2%} are not 0), read {how}"]
 
 
 def _advice(trainer, result):

@@ -41,7 +41,7 @@ def predict_options(impl="fastimpl"):
     run = {key: option._replace(group="") for key, option in run_options(impl).items()}
     options = (
         run["data"]._replace(
-            help=f"{run['data'].help}; its features are scaled as those of the model were",
+            help=f"{run['data'].help}. Features are scaled in the same way as in training",
             default=None,
             shown="--graph and --features instead",
         ),
@@ -185,7 +185,7 @@ def _read_input(settings, model):
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)
         if ours != theirs:
-            raise UserError(f"{name} must be {ours} as of the model, but {data} has {theirs}")
+            raise UserError(f"{name} must be {ours} like the model's, but {data} has {theirs}")
     return Input(dataset.name, dataset.graph, dataset.features, dataset)
 
 

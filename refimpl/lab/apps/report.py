@@ -69,7 +69,7 @@ def totals(loads):
 def _loads(metrics):
     """Return the rows of a table of what was loaded, in the whole run."""
     loads, cache, settings = metrics["loads"], metrics["cache"], metrics["settings"]
-    counted = settings.get("draw_all", True) or settings["sample_mode"] == "shared"
+    counted = settings.get("draw_all", True) or settings["sample_mode"] != "layered"
     how = "" if counted else ", estimated"  # cached nodes drew no neighbours
     rows = [
         (f"features sampled{how}", f"{loads['inputs']:,}"),

@@ -37,7 +37,7 @@ def add_overwrite(parser, what):
     parser.add_argument(
         "--overwrite",
         action="store_true",
-        help=f"replace {what} (default: off, an error says what is there)",
+        help=f"replace {what} (default: off; existing results are an error)",
     )
 
 
@@ -46,7 +46,7 @@ def check_free(path, overwrite):
     if path is None or overwrite:
         return
     if Path(path).is_file() or Path(path).is_symlink():  # a link is a user's, wherever it leads
-        raise UserError(f"{path} is there already: give --overwrite to replace it")
+        raise UserError(f"{path} already exists: give --overwrite to replace it")
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _check_results(folder, names, instead):
     there = [name for name in names if os.path.lexists(folder / name)]
     if there:
         raise UserError(
-            f"{folder} holds a result already ({', '.join(there)}): give {instead}, or another "
+            f"{folder} already has a result ({', '.join(there)}): give {instead}, or another "
             "folder as --out"
         )
 
@@ -137,7 +137,7 @@ def _open_lock(path):
     with suppress(FileExistsError):
         return os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
     if path.is_symlink():  # on Windows there is no O_NOFOLLOW
-        raise UserError(f"{path} is a link, and no lock of a run: remove it")
+        raise UserError(f"{path} must be a run's lock file, but is a link: remove it")
     return os.open(path, flags)
 
 
@@ -153,7 +153,9 @@ def _signature_in(path, handle):
     if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
         signed = SIGNATURE.fullmatch(_text(handle))
     if signed is None:
-        raise UserError(f"{path} is no lock of a run: move it away, or give another --out")
+        raise UserError(
+            f"{path} must be a run's lock file, and is not: move it away, or give another --out"
+        )
     return signed
 
 
@@ -187,7 +189,7 @@ def _hold(handle, folder):
     except OSError as error:
         if error.errno not in NO_LOCKS:
             raise
-    print(f"note: no locks here; nothing keeps another run out of {folder}", file=sys.stderr)
+    print(f"note: no locks here; do not start another run in {folder}", file=sys.stderr)
     return False
 
 

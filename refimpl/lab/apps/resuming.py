@@ -26,7 +26,7 @@ class Before:
         check_applicable(options, given, self.settings)
         package = self.settings["impl"]
         if package not in PACKAGES and "impl" not in given:  # a file decides on no import
-            raise UserError(f"{checkpoint} is of --impl {package}: give it to go on with that")
+            raise UserError(f"{checkpoint} needs --impl {package}: give it to resume")
         self.asked = {**self.settings, **{options[key].name: v for key, v in given.items()}}
         deciding = {other for option in options.values() for other in option.only}
         for option in (options[key] for key in given):

@@ -26,7 +26,7 @@ from refimpl.lab.distributed.team import Team
 from refimpl.loader.files import open_features, write_features
 
 FEATURES = "training_features.npy"
-KEPT = "--resume to go on with it, --overwrite to replace it"
+KEPT = "--resume to continue it, --overwrite to replace it"
 
 
 def train(given, *, options, out, resume, overwrite, prog, comm):
@@ -108,8 +108,8 @@ def _train(folder, given, options, resume, prog, comm):
         epochs = str(found.settings["epochs"])
         command = ["train", "--resume", "--out", str(folder), "--epochs", epochs]
         raise Interrupted(
-            f"interrupted; {folder / CHECKPOINT} is whole, as of the last finished epoch; "
-            f"to go on: {prog} {shlex.join(command)}",
+            f"interrupted; {folder / CHECKPOINT} is complete up to the last finished epoch; "
+            f"to resume: {prog} {shlex.join(command)}",
             exit_status(stop),
         ) from None
 

@@ -51,7 +51,7 @@ def sample_options(impl="fastimpl"):
     forms = " or ".join(form for _, form in GENERATORS.values())
     options = (
         run["data"]._replace(
-            help=f"{run['data'].help}, or a random graph made on the spot: {forms}",
+            help=f"{run['data'].help}. For a random graph give {forms}",
             parse=graph_source,
         ),
         Option(

@@ -44,7 +44,7 @@ def _option(name, text, shown=None, **form):
     """Return a sampler's option; its default and the samplers that take it are in `text` too."""
     takers = takers_of(name)
     if len(takers) < len(KERNELS):
-        text = f"{text}; {', '.join(taker.replace('_', '-') for taker in takers)} only"
+        text = f"{text}; only for {', '.join(taker.replace('_', '-') for taker in takers)}"
     if shown is None:
         parameters = inspect.signature(KERNELS[takers[0]]).parameters
         shown = str(parameters[PARAMETERS[name]].default)
@@ -56,17 +56,17 @@ SAMPLER_OPTIONS = {
     for option in (
         Option(
             "sampler",
-            "choose the sampler of subgraphs. Frontier sampling: frontier is the plain "
-            "algorithm, dashboard and pin-tile use a Dashboard, bucket uses classes of weights; "
-            "all four draw by one law. Others: edge draws random edges; random-walk walks from "
-            "random roots; multiple-walks walks with the frontier's budget, each walk "
-            "independently; forest-fire spreads from burning nodes",
+            "choose the sampler of subgraphs. Four samplers do frontier sampling and have the "
+            "same distribution: frontier is the plain algorithm, dashboard and pin-tile use a "
+            "Dashboard, and bucket uses classes of weights. edge draws random edges. "
+            "random-walk walks from random roots. multiple-walks shares --budget nodes among "
+            "walks from --frontier roots. forest-fire spreads from burning nodes",
             DEFAULT,
             choices=tuple(KERNELS),
         ),
         _option(
             "frontier",
-            "set m, the number of nodes in the frontier, or of walkers",
+            "set m, the number of nodes in the frontier or the number of walks",
             "an eighth of N",
             parse=int,
             metavar="M",
@@ -80,7 +80,8 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "eta",
-            "set the Dashboard's length; unit: the expected number of entries in use; above 1",
+            "set the length of the Dashboard, as a multiple above 1 of the expected number of "
+            "used entries",
             parse=float,
         ),
         _option(
@@ -92,20 +93,20 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "include",
-            "choose the node of a step that joins the subgraph; pushed: the node reached; "
-            "popped: the node left",
+            "choose the node that a step adds to the subgraph. pushed: the node that enters the "
+            "frontier; popped: the node that leaves it",
             choices=("pushed", "popped"),
         ),
         _option(
             "lanes",
-            "count probes in rounds of this many; never changes a subgraph",
+            "count probes in rounds of this many; the number changes no subgraph",
             parse=int,
             metavar="P",
         ),
         _option(
             "probing",
-            "probe one entry at a time, or one entry in each lane at once; lanes needs fastimpl; "
-            "never changes a subgraph",
+            "probe one entry at a time, or one entry for each lane at the same time. lanes "
+            "needs fastimpl. The choice changes no subgraph",
             choices=("one", "lanes"),
         ),
         _option(
@@ -115,19 +116,19 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "overflow",
-            "choose what happens to a node that does not fit; truncate: the node gets the room "
-            "that is left; grow: the Dashboard grows",
+            "choose what happens if a node does not fit. truncate: the node gets only the free "
+            "entries; grow: the Dashboard becomes longer",
             choices=("truncate", "grow"),
         ),
         _option("edges", "set b, the number of edges drawn", "half of N", parse=int, metavar="B"),
         _option(
             "edge_method",
-            "set method, how an edge is drawn; direct: by a node's neighbour; alias: by an alias "
-            "table; both draw by one law",
+            "set method, how an edge is drawn. direct: draw a node and one of its neighbours; "
+            "alias: use an alias table. Both have the same distribution",
             choices=("direct", "alias"),
         ),
         _option(
-            "roots", "set r, the number of walks", "N over walk length + 1", parse=int, metavar="R"
+            "roots", "set r, the number of walks", "N / (walk length + 1)", parse=int, metavar="R"
         ),
         _option(
             "walk_length",
@@ -138,13 +139,13 @@ SAMPLER_OPTIONS = {
         ),
         _option(
             "burn",
-            "set p_f, the probability that the fire spreads to one more neighbour",
+            "set p_f, the probability that a fire spreads to one more neighbour",
             parse=float,
             metavar="P_F",
         ),
         _option(
             "clip",
-            "drop random nodes until the count is a multiple of this",
+            "drop random nodes until their number is a multiple of this",
             "no clipping",
             parse=int,
             metavar="UNIT",

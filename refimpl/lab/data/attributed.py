@@ -18,6 +18,7 @@ from refimpl._support.user_warnings import warn
 from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.label_encoding import Encoded
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.tables import warn_of_loops
 
 FLOAT = 8  # bytes, at most
@@ -74,7 +75,7 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
         graph = as_graph((links.indptr, links.indices), symmetrize=True, self_loops=False)
         return Dataset.from_arrays(
             graph,
-            attributes.toarray().astype(dtype),
+            kept_sparse(checked_sparse(attributes.astype(dtype)), scaling),
             labels,
             name=path.stem,
             scaling=scaling,

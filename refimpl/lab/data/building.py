@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from refimpl._support import require
 from refimpl._support.untrusted_files import map_npy, naming, reading
 from refimpl.graph import Graph
 from refimpl.lab.data.arrays import ArrayFile
@@ -14,6 +15,7 @@ from refimpl.lab.data.dataset import UNKNOWN, check_classes, checked_parts
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
 from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
+from refimpl.lab.data.sparse_features import DenseRows
 from refimpl.lab.data.splits import parts_of_few
 from refimpl.lab.data.streaming import MatrixFile, in_blocks
 from refimpl.lab.data.tables import warn_of_loops
@@ -62,8 +64,9 @@ class Target:
     def copy(self, dataset):
         """Write a Dataset."""
         kind = self.kind or dataset.features.dtype
-        blocks = in_blocks(dataset.features)
-        arrays = {"features": self._features(blocks, dataset.features.shape, kind, "features")}
+        X = dataset.features
+        blocks = in_blocks(DenseRows(X) if require.issparse(X) else X)
+        arrays = {"features": self._features(blocks, X.shape, kind, "features")}
         if self.kind is not None and isinstance(dataset.scaling, tuple) and self._by_name():
             stored = self._stored("features")
             dataset = dataset._changed(scaling=check_scaling(scaling_of(stored, dataset.train)))

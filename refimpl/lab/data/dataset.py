@@ -29,6 +29,7 @@ from refimpl.hints import (
 from refimpl.lab.data.for_torch import as_dgl, as_pyg
 from refimpl.lab.data.preparation import check_finite, induced
 from refimpl.lab.data.sources import FromElsewhere
+from refimpl.lab.data.sparse_features import checked_sparse, dense_rows, needs_dense
 from refimpl.lab.data.splits import PARTS, node_ids
 from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
@@ -55,9 +56,10 @@ class Dataset(FromElsewhere):
     name : str
     graph : Graph
         All n nodes, undirected.
-    features : (n, f) array of real numbers
+    features : (n, f) array of real numbers, or matrix of scipy.sparse
         Raw and finite. float16, float32 and float64 are kept as they are, C-contiguous, and may be
-        a numpy.memmap; other kinds are copied as `dtype`.
+        a numpy.memmap; other kinds are copied as `dtype`. A sparse matrix is copied as a csr_array
+        of float32 or float64, with `scaling` "rows" or None: it stays sparse, see the page Data.
     labels : (n,) or (n, C) integer array
         The class of every node, from 0 on, or -1 where it is unknown; or a row of 0 and 1 for
         nodes that may have several classes. Kept in the dtype it has.
@@ -151,6 +153,11 @@ class Dataset(FromElsewhere):
                 f"induced must have {len(checked['train'])} nodes like train, got {self.induced.n}"
             )
         checked |= checked_names(self.class_names, checked["classes"], self.node_names, n)
+        if require.issparse(self.features) and needs_dense(self.scaling):
+            raise ValueError(
+                'scaling must be "rows" or None where features are sparse: a mean that is taken '
+                "from each column leaves no zeros. Give features.toarray() to use it"
+            )
         if self.scaling is not None:
             checked["scaling"] = check_scaling(self.scaling, checked["features"].shape[1])
         for name, value in checked.items():
@@ -188,8 +195,7 @@ class Dataset(FromElsewhere):
             graph = induced(graph, self.train) if self.induced is None else self.induced
         if graph.self_loops:
             raise ValueError(
-                "the graph that is trained on must have no self-loops: see "
-                "as_graph(.., self_loops=False)"
+                "the training graph must have no self-loops: see as_graph(.., self_loops=False)"
             )
         return graph
 
@@ -216,7 +222,10 @@ class Dataset(FromElsewhere):
             `gather_rows` of refimpl or fastimpl.
         """
         nodes = np.arange(self.graph.n) if nodes is None else nodes
-        return gather(self.features, nodes, self.scaling, self.dtype)
+        if not require.issparse(self.features):
+            return gather(self.features, nodes, self.scaling, self.dtype)
+        rows = dense_rows(self.features, np.asarray(nodes))
+        return gather(rows, np.arange(len(rows)), self.scaling, self.dtype)
 
     def targets(self, nodes: Ids | Positions | None = None) -> Matrix[Any]:
         """Return a row of 0 and 1 for each of some nodes of `graph`: (k, C) of `dtype`.
@@ -301,6 +310,8 @@ class Dataset(FromElsewhere):
 
 def _checked_features(features, n, dtype):
     """Return features and dtype, by name."""
+    if require.issparse(features):
+        return _checked_sparse(features, n, dtype)
     features = require.array("features", features)
     if features.dtype.kind not in "fiub":
         raise TypeError(f"features must be real numbers, got {features.dtype}")
@@ -314,6 +325,17 @@ def _checked_features(features, n, dtype):
     elif not features.flags.c_contiguous:
         features = np.ascontiguousarray(features)
     check_finite("features", features)
+    return {"features": features, "dtype": dtype}
+
+
+def _checked_sparse(features, n, dtype):
+    """Return sparse features and dtype, by name."""
+    if dtype is None:
+        dtype = np.float64 if features.dtype == np.float64 else np.float32
+    dtype = require.float_dtype("dtype", dtype)
+    features = checked_sparse(features, dtype)
+    if features.shape[0] != n or not features.shape[1]:
+        raise ValueError(f"features must have shape ({n}, at least 1), got {features.shape}")
     return {"features": features, "dtype": dtype}
 
 
@@ -331,7 +353,9 @@ def _checked_labels(labels, n, classes, known):
         unknown = np.zeros(n, np.bool_) if known is None else ~require.mask("known", known, n)
     else:
         if known is not None:
-            raise ValueError("known is for labels of several classes: -1 stands for an unknown one")
+            raise ValueError(
+                "known must be None if nodes have one class: give -1 for an unknown class"
+            )
         if labels.dtype.kind == "b":
             labels = labels.view(np.uint8)
         if labels.min(initial=0) < UNKNOWN:

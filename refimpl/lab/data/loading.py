@@ -31,50 +31,47 @@ def load_dataset(
     minus_one: str | None = None,
     verify: bool = False,
 ) -> Dataset:
-    """Return a data set by name, or from a folder.
-
-    Not in the papers, whose data sets can be read from folders.
+    """Return a built-in data set, or read one from a folder or file. Not in the papers.
 
     Parameters
     ----------
     source : str or Path
-        ``communities``, ``communities-multilabel`` or ``typed`` (made on the spot; the last has
-        relations), ``karate`` (a real graph of 34 nodes), or the path of a folder or file in one of
-        the formats that the page Data lists. The arrays of a folder of `Dataset.save` are mapped
-        into memory. A folder called like a built-in data set is reached as ``./communities``.
+        A built-in name: ``communities``, ``communities-multilabel``, ``typed`` (with relations) or
+        ``karate`` (a real graph of 34 nodes). Or the path of a folder or file in one of the formats
+        that the page Data lists. The arrays of a folder of `Dataset.save` are mapped into memory.
+        If a folder has a built-in name, write ``./communities``.
     rng : int in [0, 2**64), numpy.random.Generator or None
-        For the three made on the spot; the others have nothing random.
+        Seed of random splits and of the built-in data sets except ``karate``.
     dtype : float32 or float64, optional
-        What a model computes in. Default: float32, or as a data set had it that was saved.
+        The precision of a model. Default: the saved data set's, otherwise float32.
     scaling : {"standard", "rows", "none"} or (mean, std), optional
-        How models read the features: by mean and std of the training rows; each row over its sum,
-        for bags of words; as they are; or by two (f,) float64 arrays such as a model has kept.
-        Default: "rows" for Planetoid's files, as it was for a data set that was saved, "standard"
-        for the others.
+        How models scale the features. "standard" uses mean and std of the training rows, "rows"
+        divides each row by its sum, and "none" changes nothing. Or give two (f,) float64 arrays,
+        such as those of a model. Default: the saved data set's, "rows" for Planetoid's files,
+        otherwise "standard".
     setting : {"transductive", "inductive"}, optional
-        See `Dataset`. Default: inductive for what is made on the spot and for GraphSAINT's
-        folders, as their ``adj_train.npz`` says; as it was for a data set that was saved;
-        transductive for the others.
+        See `Dataset`. Default: the saved data set's, "inductive" for built-in data and for
+        GraphSAINT's folders, otherwise "transductive".
     split : int or str, optional
-        "public" or "fastgcn", for Planetoid's files (see `load_planetoid`; default: "fastgcn"); a
-        name, where a folder of the Open Graph Benchmark or geom-gcn has several. A
-        number stands for so many training nodes of each class, drawn with `rng`, 500 more
-        nodes for validation, and all others with a class for test; for nodes of one class. Default:
-        the split that the data has.
+        For Planetoid's files "public" or "fastgcn" (default; see `load_planetoid`). For folders of
+        the Open Graph Benchmark or geom-gcn the name of one of their splits. A number draws this
+        many training nodes of each class, 500 other nodes for validation, and all others with a
+        class for test; each node must have one class. Default: the data's split.
     features : str or Path, optional
-        The file of nodes that goes with a file of edges; see `Dataset.from_csv`.
+        The table of nodes, for a file of edges; see `Dataset.from_csv`.
     labels : str, optional
-        The title of its column of classes. Default: "label", "labels", "y" or "class".
+        The title of the column of classes in `features`. Default: "label", "labels", "y" or
+        "class".
     columns : dict, optional
-        Titles of other columns of the two files: "id", "split", and a list "ignore" of the file
-        of nodes, "source" and "target" of the file of edges. Default: by known titles.
+        Titles of other columns: "id", "split" and a list "ignore" for the table of nodes, "source"
+        and "target" for the file of edges. Default: known titles.
     titles : {"yes", "no"}, optional
-        As for `Dataset.from_csv`.
+        Whether the first line has titles, as for `Dataset.from_csv`.
     minus_one : {"unknown", "class"}, optional
-        As for `Dataset.from_arrays`; for tables.
+        The meaning of the label -1 in a table, as for `Dataset.from_arrays`.
     verify : bool
-        Read all of a data set that was saved, and check it: for folders of strangers. Other files
-        are read and checked anyway.
+        Read and check every file of a saved data set. Use it for folders that you did not make
+        yourself. Other formats are always checked.
 
     Returns
     -------
@@ -83,16 +80,15 @@ def load_dataset(
     Raises
     ------
     FileNotFoundError
-        If there is no such folder, or a file is missing in it.
+        If the folder does not exist, or lacks a file.
     ValueError
-        If the folder holds no data set, or several, or a file is bad, or `scaling` is of
-        another width.
+        If the folder has no data set or several, a file is bad, or `scaling` has another width.
     TypeError
-        If an argument is of the wrong type.
+        If an argument has the wrong type.
     OverflowError
         If a folder's graph has more than 2**31 - 1 nodes.
     MemoryError
-        If a file takes more memory than there is; it is named.
+        If a file does not fit in memory; the error names the file.
     """
     if not isinstance(source, (str, os.PathLike)):
         raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")

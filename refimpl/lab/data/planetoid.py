@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse as sp
 
 from refimpl._support import require
 from refimpl._support.untrusted_files import check_growth, naming, reading, size_of
@@ -10,6 +11,7 @@ from refimpl.graph import as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.pickled import array_of, matrix_of, unpickled
 from refimpl.lab.data.preparation import check_finite, chosen_scaling
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.tables import warn_of_loops
 
 PARTS = ("allx", "ally", "y", "tx", "ty", "graph", "test.index")
@@ -69,9 +71,9 @@ def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLIT
             f"validation, got {count}"
         )
     test = _read_test_index(path["test.index"], count, graph.n)
-    features = np.zeros((graph.n, known.shape[1]), dtype)
-    features[:count] = known.toarray()
-    features[test] = _read_features(path["tx"], graph.n, len(test), known.shape[1]).toarray()
+    tested = _read_features(path["tx"], graph.n, len(test), known.shape[1])
+    features = _joined(graph.n, (np.arange(count), known), (test, tested), dtype)
+    features = kept_sparse(features, scaling)
     known_labels = _read_labels(path["ally"], graph.n, count)
     classes = known_labels.shape[1]
     labels = np.full(graph.n, -1, np.int32)
@@ -97,6 +99,15 @@ def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLIT
             test=test,
             dtype=dtype,
         )
+
+
+def _joined(n, one, other, dtype):
+    """Return the features of n nodes, of two (nodes, matrix of their rows), as a csr_array."""
+    row = [np.repeat(nodes, np.diff(rows.indptr)) for nodes, rows in (one, other)]
+    col, data = ([getattr(rows, name) for _, rows in (one, other)] for name in ("indices", "data"))
+    row, col, data = map(np.concatenate, (row, col, data))
+    matrix = sp.coo_array((data.astype(dtype), (row, col)), shape=(n, one[1].shape[1]))
+    return checked_sparse(matrix)
 
 
 def _classes(rows):

@@ -143,6 +143,11 @@ def chosen_scaling(scaling, features, train):
     if isinstance(scaling, str):
         require.choice("scaling", scaling, SCALINGS)
     if isinstance(scaling, str) and scaling == "standard":
+        if require.issparse(features):
+            raise ValueError(
+                'scaling must be "rows" or "none" where features are sparse: "standard" takes a '
+                "mean from each column, which leaves no zeros. Give features.toarray() to use it"
+            )
         return scaling_of(features, train)
     return None if isinstance(scaling, str) and scaling == "none" else scaling
 

@@ -24,6 +24,7 @@ from refimpl.lab.data.edge_weights import read_graph, with_weights
 from refimpl.lab.data.label_encoding import Encoded, encoded
 from refimpl.lab.data.ogb import ogb_dataset
 from refimpl.lab.data.preparation import chosen_scaling
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.splits import (
     PARTS,
     drawn_parts,
@@ -97,7 +98,9 @@ class FromElsewhere:
             says so where the source is directed. Weights that are not all 1 are kept, in a
             `WeightedGraph`; a warning says so if they cannot be. Edges may be of fewer nodes than
             there are features: the last nodes have none then.
-        features : (n, f) array or tensor of real numbers
+        features : (n, f) array or tensor of real numbers, or matrix of scipy.sparse
+            A sparse matrix of which at most 5% are not 0 stays sparse, with `scaling` "rows" or
+            "none"; one with more is made dense.
         labels : (n,) or (n, C) array or tensor
             One class a node: whole numbers, which are the classes, or words, or numbers as text,
             which are numbered in order. NaN, None, "" and the number -1 stand for an unknown
@@ -126,15 +129,14 @@ class FromElsewhere:
             If a part is of the wrong kind or does not fit the others.
         """
         if require.issparse(features):
-            raise TypeError(
-                f"features must be a dense array, got a {type(features).__name__}: give "
-                "features.toarray()"
-            )
-        features = as_array(features)
-        if features.ndim != 2:
-            raise ValueError(f"features must be 2-D, got shape {features.shape}")
+            features = kept_sparse(checked_sparse(features, dtype))
+        else:
+            features = as_array(features)
+            if features.ndim != 2:
+                raise ValueError(f"features must be 2-D, got shape {features.shape}")
+        n = features.shape[0]
         graph, found = undirected_graph(graph)
-        graph = with_nodes(graph, len(features))
+        graph = with_nodes(graph, n)
         labels, class_names = (
             labels if isinstance(labels, Encoded) else encoded(as_array(labels), minus_one)
         )
@@ -147,7 +149,7 @@ class FromElsewhere:
             parts = dict(zip(PARTS, drawn_parts(known, as_seed(rng)), strict=True))
         else:
             given = zip(PARTS, (train, val, test), strict=True)
-            parts = {part: node_ids(part, as_array(nodes), len(features)) for part, nodes in given}
+            parts = {part: node_ids(part, as_array(nodes), n) for part, nodes in given}
         if not len(parts["train"]):
             raise ValueError("train must have at least one node")
         made: Any = cls  # a Dataset

@@ -13,6 +13,7 @@ from refimpl._support.whole_files import about, sync_folder
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.rows import write_induced
+from refimpl.lab.data.sparse_features import DenseRows
 from refimpl.lab.data.splits import PARTS
 from refimpl.typed import TypedGraph
 
@@ -120,7 +121,9 @@ def check_free(path, overwrite):
 def save_dataset(dataset, folder, *, overwrite=False):
     """Write a Dataset: see `Dataset.save`."""
     with new_folder(folder, overwrite) as place:
-        arrays = {"features": write_array(place, "features", dataset.features)}
+        X = dataset.features
+        X = DenseRows(X) if require.issparse(X) else X
+        arrays = {"features": write_array(place, "features", X)}
         write_all_but_features(place, dataset, arrays)
 
 

@@ -13,6 +13,7 @@ from refimpl.graph import Graph
 from refimpl.hints import Integers, Mask, Matrix, Table
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import induced
+from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse, stacked
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.estimators import DEFAULTS, estimator, in_order, no_parameter, signature
 from refimpl.lab.training.model import TrainedModel
@@ -37,35 +38,36 @@ ROUTED = {"graph": True, "nodes": True}
 
 
 class NodeClassifier(BaseEstimator):
-    """Learn the classes of some nodes of a graph and predict those of others.
+    """Learn the classes of some nodes of a graph, and predict the classes of other nodes.
 
-    ``NodeClassifier(model="gcn", epochs=20).fit(X, y, graph=graph)``. Objects are scikit-learn's
-    `BaseEstimator` and `ClassifierMixin`; the extra ``sklearn`` installs scikit-learn. Samples are
-    nodes: ``y[i]`` is the class of node ``nodes[i]``. `X` has a row for every node of the graph, or
-    a row for every sample, as scikit-learn's folds give it. Not in the papers.
+    ``NodeClassifier(model="gcn", epochs=20).fit(X, y, graph=graph)`` trains a model. Objects are
+    scikit-learn's `BaseEstimator` and `ClassifierMixin`; the extra ``sklearn`` installs
+    scikit-learn. Samples are nodes: ``y[i]`` is the class of node ``nodes[i]``. `X` has one row
+    for every node of the graph, or one row for every sample, as in scikit-learn's folds. Not in
+    the papers.
 
     Parameters
     ----------
     **settings : objects
-        Fields of `TrainConfig`, such as ``model``, ``method``, ``epochs`` and ``hidden``. They are
-        checked at once. Settings of a model are given in it: ``model=models.Gat(heads=2)``.
+        Fields of `TrainConfig`, such as ``model``, ``method``, ``epochs`` and ``hidden``. The
+        constructor checks them. Give settings of a model as ``model=models.Gat(heads=2)``.
 
     Attributes
     ----------
     classes_ : (C,) array, of the dtype of `y`
-        What classes are called in `y`, ascending; for rows of several classes 0 .. C - 1.
+        The classes in `y`, ascending. If nodes have several classes, 0 .. C - 1.
     n_features_in_ : int
     model_ : TrainedModel
     result_ : TrainResult
     graph_ : Graph or None
         The graph of `fit`.
     X_, nodes_ : (k, f) float array, (k,) int64 array
-        The rows of features that `fit` was given, and their nodes.
+        The rows of features given to `fit`, and their nodes.
 
     Raises
     ------
     TypeError, ValueError
-        If a setting is unknown, of the wrong kind or out of range.
+        If a setting is unknown, has the wrong type or is out of range.
     ImportError
         If scikit-learn is not installed.
     """
@@ -101,6 +103,7 @@ class NodeClassifier(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.transformer_tags = TransformerTags(preserves_dtype=[])
         tags.classifier_tags.multi_label = True
+        tags.input_tags.sparse = True
         return tags
 
     def set_params(self, **settings: Any) -> Self:
@@ -113,12 +116,12 @@ class NodeClassifier(BaseEstimator):
         Returns
         -------
         NodeClassifier
-            This one.
+            The same object.
 
         Raises
         ------
         TypeError, ValueError
-            If a setting is unknown, of the wrong kind or out of range.
+            If a setting is unknown, has the wrong type or is out of range.
         """
         unknown = settings.keys() - DEFAULTS.keys()
         if unknown:
@@ -141,33 +144,33 @@ class NodeClassifier(BaseEstimator):
 
         Parameters
         ----------
-        X : (n, f) or (k, f) array of real numbers
-            Features, finite: of all n nodes of `graph`, or of `nodes` only. In the second case
-            training passes messages over the edges between `nodes` only.
+        X : (n, f) or (k, f) array of real numbers, or matrix of scipy.sparse
+            Finite features of all n nodes of `graph`, or only of `nodes`. In the second case
+            training passes messages only over the edges between `nodes`.
         y : (k,) array of integers, text or booleans, or (k, C) array of 0 and 1
-            Classes of `nodes`. -1 among integers is a node without a known class.
+            Classes of `nodes`. If classes are integers, -1 means that the class is unknown.
         graph : Graph, optional
             Undirected. Default: no edges.
         nodes : (k,) integer array, optional
-            The nodes of `graph` that samples are, each once. Default: 0 .. n - 1.
+            The distinct nodes of `graph` that are the samples. Default: 0 .. n - 1.
         val : (k,) bool array, optional
-            Samples whose score decides which epoch's weights are kept. Default: none; the weights
-            of the last epoch are kept.
+            The samples for validation. The weights of the epoch with their best score are kept.
+            Default: no samples; the weights of the last epoch are kept.
         progress : bool
-            As for the function `train` of the package.
+            Show a progress bar, as the function `train` of the package does.
 
         Returns
         -------
         NodeClassifier
-            This one.
+            The same object.
 
         Raises
         ------
         TypeError, ValueError
-            If an argument is of the wrong kind or does not fit another.
+            If an argument has the wrong type or conflicts with another.
         """
         X, y = self._features(X, reset=True), checked_classes(y)
-        all_of = edgeless(len(X)) if graph is None else checked_graph(graph)
+        all_of = edgeless(X.shape[0]) if graph is None else checked_graph(graph)
         nodes, rows = nodes_of_samples(X, all_of.n, nodes, len(y), graph is not None)
         known = np.arange(all_of.n) if rows is None else rows
         if rows is not None and rows.size < all_of.n:
@@ -200,17 +203,17 @@ class NodeClassifier(BaseEstimator):
         graph: Graph | None = None,
         nodes: Integers | None = None,
     ) -> np.ndarray:
-        """Return the classes of nodes, as `y` called them.
+        """Return the predicted classes of nodes, with the names that `y` has in `fit`.
 
         Parameters
         ----------
         X : (n, f) or (k, f) array of real numbers, optional
-            Features of all nodes of the graph, or of `nodes` only; the nodes of `fit` keep the
-            features that they had there. Default: the features of `fit`.
+            Features of all nodes of the graph, or only of `nodes`; the nodes of `fit` then keep
+            their features. Default: the features of `fit`.
         graph : Graph, optional
             Default: the graph of `fit`.
         nodes : (k,) integer array, optional
-            In any order; default: all.
+            The nodes, in any order. Default: all nodes.
 
         Returns
         -------
@@ -219,7 +222,7 @@ class NodeClassifier(BaseEstimator):
         Raises
         ------
         TypeError, ValueError
-            If it has not been fitted, or as for the function `predict` of the package.
+            If `fit` was not called, or as for the function `predict` of the package.
         """
         labels = self._ask("labels", X, graph, nodes)
         return labels if labels.ndim == 2 else self.classes_[labels]
@@ -274,15 +277,15 @@ class NodeClassifier(BaseEstimator):
         nodes: Integers | None = None,
         sample_weight: Table | None = None,
     ) -> float:
-        """Return the share of samples whose class is predicted; of rows of classes, F1-micro.
+        """Return the share of correct samples, or F1-micro if nodes have several classes.
 
         Parameters
         ----------
         X, graph, nodes : as for `predict`
         y : (k,) or (k, C) array
-            Classes of `nodes`, as for `fit`; samples of unknown class do not count.
+            Classes of `nodes`, as in `fit`. Samples with an unknown class do not count.
         sample_weight : (k,) array of real numbers, optional
-            For one class a node.
+            Weights of the samples, if each node has one class.
 
         Returns
         -------
@@ -304,7 +307,9 @@ class NodeClassifier(BaseEstimator):
     def _features(self, X, reset=False):
         from sklearn.utils.validation import validate_data
 
-        return validate_data(self, X, dtype=[np.float64, np.float32], reset=reset)
+        kinds = [np.float64, np.float32]
+        X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
+        return kept_sparse(checked_sparse(X)) if require.issparse(X) else X
 
     def _ask(self, what, X, graph, nodes):
         from sklearn.utils.validation import check_is_fitted
@@ -315,7 +320,7 @@ class NodeClassifier(BaseEstimator):
         if X is None:
             if graph is not None:
                 raise ValueError("graph needs X, the features of its nodes")
-            edges = edgeless(len(self.X_)) if edges is None else edges
+            edges = edgeless(self.X_.shape[0]) if edges is None else edges
             X, rows = self.X_, kept
             nodes = kept if nodes is None else require.ids("nodes", nodes, 0, edges.n, np.int64)
             if not np.isin(nodes, kept).all():
@@ -323,14 +328,14 @@ class NodeClassifier(BaseEstimator):
                 raise ValueError(f"X must be given: fit had no features of node {missing}")
         else:
             X, alone = self._features(X), edges is None
-            edges = edgeless(len(X)) if alone else edges
-            k = len(X) if nodes is None else np.size(nodes)
+            edges = edgeless(X.shape[0]) if alone else edges
+            k = X.shape[0] if nodes is None else np.size(nodes)
             nodes, rows = nodes_of_samples(X, edges.n, nodes, k, not alone)
             if rows is None:
                 rows = np.arange(edges.n)
             elif not alone and same_graph(edges, self.graph_):
                 others = ~np.isin(kept, rows)
-                X = np.concatenate([X, self.X_[others]])
+                X = stacked(X, self.X_[others])
                 rows = np.concatenate([rows, kept[others]])
         order = np.argsort(rows)
         X, rows = X[order], rows[order]

@@ -79,69 +79,66 @@ else:
 
 @dataclass(frozen=True)
 class TrainConfig(Settings):
-    """The settings of a run; together with the data set they determine its result to the bit.
+    """The settings of a run. Settings and data set determine every bit of the result.
 
     Parameters
     ----------
     model : ModelSettings or str
-        The kind of all layers and its settings, such as ``models.Gat(heads=8)``; a name, such as
-        "gat", stands for the class with its defaults.
+        The kind of all layers with its settings, such as ``models.Gat(heads=8)``. A name, such as
+        "gat", means the class with its defaults.
     method : MethodSettings or str
-        What a minibatch is, such as ``methods.Fresh(t_stale=5)``, or a name, such as "fresh".
+        The kind of minibatches, such as ``methods.Fresh(t_stale=5)``, or a name, such as "fresh".
     layers, hidden : ints
-        Depth, and width of each layer's output: after concatenation, all heads together.
+        The number of layers, and the width of each layer's output after concatenation.
     epochs : int, optional
-        How many at most; see `Trainer.epoch`. Default: 30, but 200 where a minibatch is the whole
-        graph, and an epoch a step.
+        The largest number of epochs; see `Trainer.epoch`. Default: 30, or 200 if a minibatch is
+        the whole graph.
     lr : float, optional
-        Adam's learning rate. Default: 0.01, but 0.003 for GAT.
+        Adam's learning rate. Default: 0.01, or 0.003 for GAT.
     weight_decay : float
-        Added to the gradient of each weight that decays: so much times the weight.
+        This multiple of each decaying weight is added to the weight's gradient.
     decay : {"first", "all"}
-        Whether the first layer's weights decay, as in Kipf and Welling 2017, or those of all
-        layers and the classifier. Biases do not.
+        The weights that decay: the first layer's, as in Kipf and Welling 2017, or the weights of
+        all layers and the classifier. Biases do not decay.
     best_by : {"score", "loss"}
-        Which epoch's weights are kept: that with the highest F1-micro on the validation nodes, or
-        with the smallest loss on them, as by Velickovic et al. 2018; the first of equals. A loss
-        is less a matter of luck than a score of few nodes.
+        The epoch whose weights are kept has the highest F1-micro on the validation nodes, or the
+        smallest loss, as in Velickovic et al. 2018. Ties go to the earlier epoch. With few
+        validation nodes the loss is less noisy than the score.
     patience : int, optional
-        Stop after so many epochs without a better one.
+        Stop after this many epochs without improvement.
     eval_every : int
-        Score the validation nodes after every so many epochs.
+        Score the validation nodes after every `eval_every` epochs.
     bias : bool
-        Add a vector, at first zero, in every layer and the classifier.
+        Add a bias vector, initially zero, in every layer and in the classifier.
     dropout : float in [0, 1)
-        Share of the elements of each layer's input, and the classifier's, that are set to 0 in
-        training.
+        This share of the input of each layer and of the classifier is set to 0 in training.
     classifier : {"dense", "layer"}
-        What gives the logits: a linear classifier behind all layers, or the last of them, which
-        then has no ReLU and as many outputs as there are classes, as in Kipf and Welling 2017.
-        GraphSAGE's adds its halves, GAT's has one head; not for MixHop, whose powers stand side
-        by side.
+        "dense": a linear classifier after the last layer computes the logits. "layer": the last
+        layer does, without a ReLU and with one output for each class, as in Kipf and Welling
+        2017. GraphSAGE then adds its halves, and GAT has one head. MixHop refuses "layer".
     row_l2 : bool
         Scale the rows of the last layer's output to length 1 before the classifier.
     classifier_relu : bool
-        The ReLU that the papers print before the classifier's sigmoid or softmax (E-E8).
+        Apply a ReLU before the final sigmoid or softmax, as the papers print it (E-E8).
     workers_a_step : int
-        Minibatches of a step, one for each of so many logical workers: Adam gets the mean of their
-        gradients. Whether they are in one process or in many changes no bit of the result: see
-        `train`. Methods that keep a row of every node, and "full", have one.
+        The number of minibatches in a step, one for each logical worker. Adam gets the mean of
+        their gradients. The number of processes changes no bit of the result: see `train`. "full",
+        and methods that keep a row for every node, have one worker.
     partition : {"whole", "local"}
-        Whether every worker samples in the whole training graph, or in a part of its own, which is
-        disjoint from the others' (JPDC'21 section 8); not for methods whose minibatches hang on
-        earlier ones, nor with `normalize`. Of several workers only.
+        Every worker samples in the whole training graph, or in its own part of the graph (JPDC'21
+        section 8). Parts are disjoint and need several workers. They are refused with `normalize`,
+        and with methods whose minibatches depend on earlier ones.
     shuffle : float in [0, 1]
-        Share of the nodes of each part that change places after every epoch.
+        This share of each part's nodes moves to other parts after every epoch.
     eval_memory : int
-        Bytes that the exact pass which scores the model may take: see `Evaluation`. It changes no
-        result.
+        The memory in bytes for scoring the model: see `Evaluation`. It changes no result.
     rng : int, numpy.random.Generator or None
-        Reduced to an int when the configuration is made.
+        The seed. It is converted to an int when the configuration is made.
 
     Raises
     ------
     TypeError, ValueError
-        If a setting is of the wrong kind or out of range, or two do not fit each other.
+        If a setting has the wrong type or is out of range, or if two settings conflict.
 
     Examples
     --------
@@ -152,18 +149,18 @@ class TrainConfig(Settings):
     """
 
     model: Kept[AnyModel, ModelSettings | str] = custom(
-        Sage(), _part(MODELS, ModelSettings), "kind of all layers"
+        Sage(), _part(MODELS, ModelSettings), "choose the kind of all layers"
     )
     method: Kept[AnyMethod, MethodSettings | str] = custom(
-        SampledGraph(), _part(METHODS, MethodSettings), "what a minibatch is"
+        SampledGraph(), _part(METHODS, MethodSettings), "choose the minibatches of a step"
     )
     layers: int = integer(
         2, "set the number of layers", high=MOST_LAYERS, metavar="L", computes=True
     )
     hidden: int = integer(
         256,
-        "set the width of each layer's output; GraphSAGE's halves, MixHop's powers and GAT's "
-        "heads together have this width",
+        "set the width of each layer's output. GraphSAGE's two halves together have this width, "
+        "and so have MixHop's powers and GAT's heads",
         metavar="WIDTH",
         computes=True,
     )
@@ -175,8 +172,8 @@ class TrainConfig(Settings):
     )
     classifier: Literal["dense", "layer"] = choice(
         "dense",
-        "choose what gives the logits: dense, a linear classifier after the layers; layer, the "
-        "last layer itself, with one output a class and no ReLU",
+        "choose what computes the logits. dense: a linear classifier after the layers; layer: "
+        "the last layer, with one output for each class and without a ReLU",
         CLASSIFIERS,
         computes=True,
     )
@@ -193,8 +190,8 @@ class TrainConfig(Settings):
     )
     epochs: Kept[int, int | None] = integer(
         None,
-        "train for this many epochs; an epoch ends when training has seen as many nodes as there "
-        "are training nodes",
+        "train for this many epochs. An epoch ends when training has used as many nodes as "
+        "there are training nodes",
         low=0,
         metavar="E",
         shown="30; with method full 200",
@@ -214,8 +211,8 @@ class TrainConfig(Settings):
     )
     best_by: Literal["score", "loss"] = choice(
         "score",
-        "keep the weights of the epoch that is best on validation; score: highest F1-micro; "
-        "loss: smallest loss",
+        "keep the weights of the best epoch by validation. score: the highest F1-micro; loss: "
+        "the smallest loss",
         MEASURES,
     )
     patience: int | None = integer(
@@ -223,29 +220,30 @@ class TrainConfig(Settings):
     )
     workers_a_step: int = integer(
         1,
-        "take this many minibatches in a step, one for each logical worker; Adam uses the mean "
-        "of their gradients. Under mpirun, ranks share the workers; the result is bit-identical "
-        "for any number of ranks",
+        "take this many minibatches in a step, one for each logical worker. Adam uses the mean "
+        "of their gradients. Under mpirun, the ranks share the workers, and the number of ranks "
+        "changes no bit of the result",
         high=MOST_WORKERS,
         metavar="W",
     )
     partition: Literal["whole", "local"] = choice(
         "whole",
-        "choose where each worker samples: whole, the training graph; local, the worker's own "
-        "part of the graph",
+        "choose where each worker samples. whole: in the training graph; local: in the worker's "
+        "own part of the graph",
         PARTITIONS,
     )
     shuffle: float = real(
         SHUFFLE,
-        "move this share of each part's nodes after every epoch; with --partition local only",
+        "move this share of each part's nodes to other parts after every epoch; only with "
+        "--partition local",
         high=1,
         metavar="SHARE",
     )
     eval_every: int = integer(1, "score the validation nodes after every E epochs", metavar="E")
     eval_memory: int = size(
         MEMORY,
-        "limit the memory of evaluation, in bytes or as 256MB or 1GiB; rows that do not fit go "
-        "to temporary files; never changes a result",
+        "limit the memory of evaluation, in bytes or as 256MB or 1GiB. Rows that do not fit go "
+        "to temporary files. The limit changes no result",
         MEMORY_SHOWN,
         low=1,
         free=True,
@@ -253,7 +251,7 @@ class TrainConfig(Settings):
     rng: Kept[int, Rng] = custom(
         0,
         lambda name, value: as_seed(value),
-        "seed the initial weights and the sampling; the built-in data sets do not depend on the "
+        "seed the initial weights and the sampling. The built-in data sets do not depend on the "
         "seed",
         int,
         flag="seed",

@@ -110,6 +110,8 @@ class Evaluation:
         The ranks that compute a share of each layer's rows each, and read those of other ranks
         where the next layer needs them: with the same bits. Each rank gets the whole result, but
         no embeddings. Default: there are no others.
+    width : int, optional
+        How many numbers a row of features takes in memory. Default: one a column.
 
     Raises
     ------
@@ -117,11 +119,12 @@ class Evaluation:
         If the graph is not one that the model works on.
     """
 
-    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY, comm=None):
+    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY, comm=None, width=None):
         undirected(graph)
         stack.model.check_graph(graph)
         self.stack, self.gnn, self.hidden = stack, stack.gnn, stack.config.hidden
         self.dtype, self.memory = np.dtype(dtype), memory
+        self.width = stack.f_in if width is None else width
         self.comm = comm if comm is not None and comm.size > 1 else None
         self.back: np.ndarray | slice = slice(None)  # where each of `nodes` stands in the result
         ids = np.arange(graph.n, dtype=np.int32)
@@ -218,7 +221,7 @@ class Evaluation:
 
     def _plans(self):
         """Return the Plan of each pass."""
-        plans, hop, held, width = [], 0, 0, self.stack.f_in
+        plans, hop, held, width = [], 0, 0, self.width
         for one in self.passes:
             shape = self.needed.counts[hop + one.hops], one.stages[-1].width
             first, last = self._share(shape[0])

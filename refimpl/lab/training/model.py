@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 
@@ -12,15 +13,18 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.notebook_cards import model_html
 from refimpl._support.reprs import short_repr
+from refimpl.adjacency import Adjacency
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import FilePath, Int, Integers, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
+from refimpl.lab.data.sparse_features import checked_sparse, dense_rows, needs_dense
 from refimpl.lab.hints import Kept, Scaling, Weights, as_default
 from refimpl.lab.training.checkpoints import reading_npz, write_npz
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
 from refimpl.lab.training.evaluation import Evaluation, rows_of
 from refimpl.lab.training.settings import bytes_from, settings_of
+from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
 from refimpl.loader.gathering import ROWS, check_scaling
 from refimpl.metrics import decide
@@ -264,11 +268,11 @@ def predict(
     scaled: bool = False,
     eval_memory: Int = MEMORY,
 ) -> np.ndarray:
-    """Return what a model predicts for nodes of a graph, by one exact pass.
+    """Return a model's predictions for nodes of a graph, by one exact pass without sampling.
 
-    Nothing is sampled. The models are inductive: the graph need not be the one that the model
-    was trained on. The inductive setting of Hamilton et al. 2017. O(e f + n f^2) time for
-    widths f, where n counts the nodes that `nodes` depend on, and e their entries.
+    The models are inductive (Hamilton et al. 2017): the graph may differ from the training
+    graph. The pass takes O(e f + n f^2) time for widths f, where n counts the nodes that `nodes`
+    depend on, and e their entries.
 
     Parameters
     ----------
@@ -277,33 +281,33 @@ def predict(
     model : TrainedModel
     graph : Graph
         Undirected, with n nodes.
-    features : (n, ``model.features``) array of real numbers
-        Raw: they are scaled by the model's mean and std, if it has them.
+    features : (n, ``model.features``) array of real numbers, or matrix of scipy.sparse
+        Raw features. The model's mean and std scale them, if it has these.
     nodes : (k,) integer array, optional
-        In any order; default: all n.
+        The nodes, in any order. Default: all n nodes.
     what : {"labels", "probabilities", "embeddings"}
-        The class with the largest probability, the smallest on a tie (for a multi-label model,
-        each with a probability above 1/2); the probabilities by softmax (sigmoid); the
-        classifier's input: where the last layer is the classifier, the output of the one below,
-        and for a single layer the features, scaled.
+        "labels": the class with the largest probability; ties go to the smaller class. For a
+        multi-label model, all classes with a probability above 1/2. "probabilities": the softmax,
+        or the sigmoid for a multi-label model. "embeddings": the input of the layer that computes
+        the logits.
     scaled : bool
-        The features, of the model's dtype, are scaled already, as a Dataset's are.
+        Whether the features are scaled already, and have the model's dtype.
     eval_memory : int
-        Bytes that the pass may take, besides the features and the result; what does not fit goes
-        to temporary files. It changes no result.
+        The memory of the pass in bytes, without the features and the result. Rows that do not fit
+        go to temporary files. It changes no result.
 
     Returns
     -------
     (k,) int64 array, or (k, C) float array, or (k, width of the input) float array
-        Labels of a multi-label model: (k, C) int64, 0 or 1. Floats are of the model's dtype.
+        Labels of a multi-label model are (k, C) int64, 0 or 1. Floats have the model's dtype.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another, or the features of a node
-        that counts are not finite, or so large that the result is not.
+        If an argument has the wrong type or conflicts with another. If the features of a node
+        that the result depends on are not finite, or so large that the result is not finite.
     OSError
-        If a temporary file cannot be written; it is named.
+        If a temporary file cannot be written; the error names the file.
     """
     require.choice("what", what, WHAT)
     n = undirected(graph).n
@@ -321,12 +325,23 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
         raise TypeError("scaled must be True or False")
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
-    features = require.array("features", features)
+    sparse = require.issparse(features)
+    features = checked_sparse(features) if sparse else require.array("features", features)
     if features.shape != shape:
         raise ValueError(
             f"features must have shape {shape} for this graph and model, got {features.shape}"
         )
-    if scaled:
+    stack, width = model.stack(gnn), None
+    if sparse:
+        scaling = None if scaled else model.scaling
+        # the embeddings of a single layer are its input
+        alone = embeddings and len(stack.layers) == 1
+        if stack.model.sparse_features and not needs_dense(scaling) and not alone:
+            width = numbers_a_row(features)
+            rows = partial(sparse_rows, gnn, features, scaling=scaling, dtype=model.dtype)
+        else:
+            rows = _dense_rows(features, scaling, model.dtype)
+    elif scaled:
         rows = rows_of(gnn, require.floats("features", features, shape, model.dtype))
     else:
         rows = _scaled_rows(real_matrix(features), model)
@@ -339,8 +354,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
             raise ValueError(f"features must be finite, but row {row} is not once scaled")
         return X
 
-    stack = model.stack(gnn)
-    evaluation = Evaluation(stack, graph, nodes, dtype=model.dtype, memory=eval_memory)
+    evaluation = Evaluation(stack, graph, nodes, dtype=model.dtype, memory=eval_memory, width=width)
     result = evaluation.run(model.weights, load, embeddings)
     bad = _not_finite(result.logits)
     if bad.size:
@@ -351,6 +365,10 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
 
 def _scaled_rows(features, model):
     return lambda ids: scale(features[ids], model.scaling, model.dtype)
+
+
+def _dense_rows(features, scaling, dtype):
+    return lambda ids: scale(dense_rows(features, ids), scaling, dtype)
 
 
 def read_off(model, result, what):
@@ -379,4 +397,7 @@ def _check_model(model):
 
 
 def _not_finite(array):
+    if isinstance(array, Adjacency):
+        rows = np.repeat(np.arange(array.shape[0]), array.graph.degrees())
+        return np.unique(rows[~np.isfinite(array.data)])
     return np.flatnonzero(~np.isfinite(array).all(axis=1))

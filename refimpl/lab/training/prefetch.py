@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -16,7 +16,7 @@ from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
-from refimpl.hints import Fanouts, Int, Integers
+from refimpl.hints import Fanouts, Int, Integers, SampleMode
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import mfgs_arguments
@@ -157,7 +157,7 @@ class Prefetcher(Ahead[MFG]):
 
     Parameters
     ----------
-    graph, fanouts, seed, epoch, mode
+    graph, fanouts, seed, epoch, mode, batch_dependency
         As for `sample_mfg`.
     batches : sequence of (any,) integer arrays
         The roots of each batch, as `epoch_batches` gives them.
@@ -188,15 +188,15 @@ class Prefetcher(Ahead[MFG]):
         epoch: Int,
         workers: Int = 0,
         window: Int = 4,
-        mode: Literal["layered", "shared"] = "layered",
+        mode: SampleMode = "layered",
+        batch_dependency: Int = 1,
         numbers: Sequence[Int] | None = None,
     ) -> None:
-        _, self.batches, fanouts, seed, epoch, *_ = mfgs_arguments(
-            graph, batches, fanouts, seed, epoch, 0, mode
+        _, self.batches, fanouts, seed, epoch, _, mode, kappa = mfgs_arguments(
+            graph, batches, fanouts, seed, epoch, 0, mode, batch_dependency
         )
-        draw = partial(
-            self.gnn.sample_mfg, graph, fanouts=fanouts, seed=seed, epoch=epoch, mode=mode
-        )
+        how = {"mode": mode, "batch_dependency": kappa}
+        draw = partial(self.gnn.sample_mfg, graph, fanouts=fanouts, seed=seed, epoch=epoch, **how)
         count = len(self.batches)
         wanted = range(count) if numbers is None else require.sequence("numbers", numbers)
         chosen = [require.integer("numbers", b, 0, count - 1) for b in wanted]
@@ -227,6 +227,7 @@ def message_flow_graphs(run):
             epoch=epoch,
             workers=settings.workers,
             mode=settings.sample_mode,
+            batch_dependency=settings.batch_dependency,
             numbers=numbers,
         ) as graphs:
             for _, mfg in graphs:  # V1:4

@@ -7,11 +7,13 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refimpl._support import require
 from refimpl._support.user_warnings import warn
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.parts import Ahead, FeatureParts
 from refimpl.lab.training.models.base import NetworkConfig
+from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
 from refimpl.loader.lookahead_features import LookaheadFeatures, Windows
@@ -132,14 +134,25 @@ class Run:
             return self.dataset.inputs(self.dataset.in_graph(nodes), self.features.gather)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
-        return self.dataset.inputs(self.dataset.in_graph(nodes), gather)
+        nodes = self.dataset.in_graph(nodes)
+        if reads_sparse(self.dataset, self.config):
+            data = self.dataset
+            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
+        return self.dataset.inputs(nodes, gather)
 
     @property
     def row_bytes(self):
+<<<<<<< HEAD
         """Bytes of a node's features where `load` reads them."""
         if isinstance(self.features, FeatureParts | LookaheadFeatures):
+=======
+        """Bytes of a node's features where `load` reads them; of sparse features the mean."""
+        if isinstance(self.features, FeatureParts):
+>>>>>>> e52d6d0fc73b38790561958360e202393a7e5764
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
+        if require.issparse(X):
+            return (X.data.nbytes + X.indices.nbytes) // X.shape[0]
         return X.shape[1] * X.itemsize
 
     def ahead(self, minibatches, inputs):
@@ -218,6 +231,13 @@ class Run:
         decaying = filter(config.decays, state.weights) if config.weight_decay else ()
         decay = dict.fromkeys(decaying, config.weight_decay)
         return AdamState(state.weights, state.m, state.v, state.iterations + 1, config.lr, decay)
+
+
+def reads_sparse(dataset, config):
+    """Whether training reads sparse features as such: dense rows of a batch otherwise."""
+    parts = config.model, config.method
+    sparse = all(part.sparse_features for part in parts) and config.partition != "local"
+    return sparse and require.issparse(dataset.features)
 
 
 def what_is_run(gnn, dataset, config, state):

@@ -32,10 +32,11 @@ def same_graph(one, other):
 
 def nodes_of_samples(X, n, nodes, k, has_graph):
     """Return the nodes that samples are, and those of X's rows; None where these are all nodes."""
+    held = X.shape[0]
     if nodes is None:
-        if len(X) != n or k != n:
+        if held != n or k != n:
             raise ValueError(
-                f"graph has {n} nodes, X {len(X)} rows and y or nodes {k} samples: nodes must say "
+                f"graph has {n} nodes, X {held} rows and y or nodes {k} samples: nodes must say "
                 "which nodes the samples are (under scikit-learn's folds: "
                 "sklearn.set_config(enable_metadata_routing=True), then pass nodes and graph, and "
                 "leave scoring out)"
@@ -46,15 +47,15 @@ def nodes_of_samples(X, n, nodes, k, has_graph):
     nodes = require.ids("nodes", nodes, 0, n, np.int64)
     if nodes.size != k:
         raise ValueError(f"nodes must have {k} samples like y, got {nodes.size}")
-    if len(X) == n:
+    if held == n:
         if k == n and not np.array_equal(nodes, np.arange(n)):
             raise ValueError(
                 f"X has a row for each of {n} nodes, so nodes must ascend where they are as many"
             )
         return nodes, None
-    if len(X) != k:
+    if held != k:
         raise ValueError(
-            f"X must have {n} rows, one for each node, or {k}, one for each of nodes, got {len(X)}"
+            f"X must have {n} rows, one for each node, or {k}, one for each of nodes, got {held}"
         )
     if np.unique(nodes).size < k:
         raise ValueError("nodes must have each node once")

@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from refimpl.adjacency import Adjacency
 from refimpl.lab.training.models.base import DenseLayer, stages_of
+from refimpl.lab.training.sparse_inputs import dropped_entries
 from refimpl.streams import ATTENTION, DROPOUT, INIT, NODE_DROPOUT, key
 
 
@@ -288,6 +290,8 @@ class Passes:
         else:
             ids = nodes.astype(np.uint64)
             mask = self.gnn.streams.key(seed, NODE_DROPOUT, self.iteration, l - 1, ids)
+        if isinstance(X, Adjacency):
+            return dropped_entries(self.gnn, X, self.config.dropout, mask), mask
         return self.gnn.dropout(X, self.config.dropout, mask), mask
 
 

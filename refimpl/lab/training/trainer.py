@@ -32,6 +32,7 @@ from refimpl.lab.training.run import (
     warn_of_lost_edges,
     what_is_run,
 )
+from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
 from refimpl.lab.training.state import (
     EpochRecord,
@@ -120,6 +121,7 @@ class Trainer:
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
+        self.sparse = config.model.sparse_features and require.issparse(dataset.features)
         self.scored: tuple = ()  # the nodes that the evaluation is of
         self.evaluation: Any = None
         self.closed = False
@@ -242,6 +244,9 @@ class Trainer:
         return found
 
     def _inputs(self, nodes):
+        if self.sparse:
+            data = self.dataset
+            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
         return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
 
     def _evaluation(self, parts):
@@ -257,6 +262,7 @@ class Trainer:
                     dtype=self.dataset.dtype,
                     memory=self.config.eval_memory,
                     comm=self.team.comm,
+                    width=numbers_a_row(self.dataset.features) if self.sparse else None,
                 ),
             )
         return self.evaluation
@@ -337,12 +343,11 @@ def train(
     comm: Comm | None = None,
     progress: bool = True,
 ) -> TrainResult:
-    """Train a model by minibatches; return the weights that do best on validation nodes.
+    """Train a model by minibatches; return the weights that are best on validation nodes.
 
-    The loop of JPDC'21 Algorithms 1 and 8. The loop calls the method's ``iteration``, such as
-    `graph_iteration`; `SubgraphPool` is the pool. The result does not depend on the
-    number of threads, nor on the settings ``pool``, ``background`` and ``workers``, nor on the
-    number of ranks.
+    This is the loop of JPDC'21 Algorithms 1 and 8. It calls the method's ``iteration``, such as
+    `graph_iteration`; `SubgraphPool` is the pool. The numbers of threads and ranks, and the
+    settings ``pool``, ``background`` and ``workers``, do not change the result.
 
     Parameters
     ----------
@@ -351,18 +356,17 @@ def train(
     dataset : Dataset
     config : TrainConfig
     state : TrainState, optional
-        Where to go on, from ``TrainResult.state`` or a checkpoint; it changes in place.
+        The state to resume from: ``TrainResult.state``, or a checkpoint. It changes in place.
     after_epoch : callable, optional
-        Called with the TrainState after each epoch.
+        A function that is called with the TrainState after each epoch.
     features : (n, f) float16, float32 or float64 array, optional
-        As for `make_trainer`.
+        Features to read instead of the data set's, as for `make_trainer`.
     comm : MPIComm, SimComm or communicator of mpi4py, optional
-        The ranks, each of which calls this with the same data, settings and state, and gets the
-        same result (collective). ``config.workers_a_step`` is a multiple of their number.
-        Default: one process does it all.
+        The communicator of the ranks. Every rank calls `train` with the same data, settings and
+        state, and gets the same result. The number of ranks divides ``config.workers_a_step``.
+        Default: one process.
     progress : bool
-        Show a bar with the loss and the score: in a notebook, or on stderr where that is a
-        terminal. Elsewhere nothing is shown.
+        Show a bar with the loss and the score, in a notebook or on a terminal.
 
     Returns
     -------
@@ -371,13 +375,12 @@ def train(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind or does not fit another, or ranks differ.
+        If an argument has the wrong type or conflicts with another, or if ranks differ.
     Diverged
-        A FloatingPointError, at the first loss or gradient that is not finite, and at the end of
-        an epoch whose weights are not: it says whether features, gradients or weights became too
-        large first.
+        A FloatingPointError: a loss or gradient is not finite, or weights are not finite at the
+        end of an epoch. It says whether features, gradients or weights became too large first.
     ImportError
-        If `comm` is mpi4py's, and no MPI is there.
+        If `comm` is mpi4py's and MPI is not installed.
     """
     require.switch("progress", progress)
     with (

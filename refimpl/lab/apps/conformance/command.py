@@ -31,43 +31,43 @@ def _add_conformance(commands, impl):
     parser = commands.add_parser(
         "conformance",
         help="check any program against the test vectors",
-        description="Ask a program every case of the test vectors; show for each paper and "
-        "algorithm whether it conforms, and where it differs first; --show explains one case. "
-        "Exit status 0: nothing "
-        "differs and something passed; 1: something differs, or the program died or did not "
-        "answer; 2: bad usage.",
+        description="Check a program against the test vectors. Show for each paper and "
+        "algorithm whether the program conforms, and where it first differs. The "
+        "exit status is 0 if no case differs and at least one passed; 1 if a case "
+        "differs, or the program died or did not answer; and 2 for bad usage.",
         allow_abbrev=False,
     )
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument(
-        "--impl", metavar="PACKAGE", help=f"a package that Python can import (default: {impl})"
+        "--impl",
+        metavar="PACKAGE",
+        help=f"check this package, which Python can import (default: {impl})",
     )
     asked.add_argument(
         "--cmd",
         metavar="COMMAND",
-        help="a program that speaks the line protocol, with its arguments, as one word",
+        help="check this program, given with its arguments as one quoted word",
     )
     parser.add_argument(
         "--only",
         action="append",
         metavar="PATTERN",
-        help="only the kernels, or the cases, of this name, such as pin_tile, 'jpdc21/*' or "
-        "'jpdc21/pin_tile/path*'; may be given several times (default: all)",
+        help="check only kernels or cases with this name, such as pin_tile, 'jpdc21/*' or "
+        "'jpdc21/pin_tile/path*'; may be repeated (default: all)",
     )
     parser.add_argument(
         "--timeout",
         type=typed_real,
         default=TIMEOUT,
         metavar="SECONDS",
-        help=f"how long the program may take over an answer (default: {TIMEOUT:g})",
+        help=f"limit the time of one answer (default: {TIMEOUT:g})",
     )
     parser.add_argument(
         "--total",
         type=typed_real,
         default=TOTAL,
         metavar="SECONDS",
-        help="how long all answers together may take; what is left then is not run "
-        f"(default: {TOTAL:g})",
+        help=f"limit the time of all answers; later cases are not run (default: {TOTAL:g})",
     )
     parser.add_argument(
         "--report",
@@ -79,19 +79,19 @@ def _add_conformance(commands, impl):
     parser.add_argument(
         "--missing",
         action="store_true",
-        help="list the kernels that are missing, each in a line of its own (default: their number)",
+        help="list the missing kernels (default: show only their number)",
     )
     parser.add_argument(
         "--show",
         metavar="CASE",
-        help="show one case, such as jpdc21/pin_tile/used: what it asks, why, and what must come "
-        "back; with --impl or --cmd the program's answer too",
+        help="show one case, such as jpdc21/pin_tile/used: its arguments, its purpose and the "
+        "right answer; with --impl or --cmd also the program's answer",
     )
     parser.add_argument(
         "--copy",
         type=output_name,
         metavar="FOLDER",
-        help="copy the vectors to this new folder; without --impl and --cmd that is all",
+        help="copy the vectors to this new folder; without --impl and --cmd, check nothing",
     )
 
 
@@ -99,11 +99,13 @@ def _add_vectors(commands):
     parser = commands.add_parser(
         "vectors",
         help="make the test vectors from refimpl",
-        description="Make the test vectors from refimpl, or check that they are up to date "
-        "(exit status 1 if not).",
+        description="Make the test vectors from refimpl, or check that they are up to date. If "
+        "they are not, the exit status is 1.",
         allow_abbrev=False,
     )
-    parser.add_argument("--check", action="store_true", help="write nothing (default: off)")
+    parser.add_argument(
+        "--check", action="store_true", help="only check, and write nothing (default: off)"
+    )
     parser.add_argument(
         "--out",
         type=output_name,

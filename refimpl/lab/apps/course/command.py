@@ -20,9 +20,9 @@ from refimpl.lab.apps.stepper.places import step_at
 COMMAND = feedback.COMMAND
 MOST_SECONDS = 60
 DESCRIPTION = (
-    "Write algorithms of the papers yourself, and have them checked: which cases pass, and where "
-    "the first of the others differs. `list` shows the exercises, from a random number to "
-    "FreshGNN's cache; docs/exercises.md has them with their hints and solutions."
+    "Write algorithms of the papers yourself and check them. The check shows which cases pass, "
+    "and where the first failing case differs. `list` shows the exercises; docs/exercises.md "
+    "has their hints and solutions."
 )
 
 
@@ -30,13 +30,13 @@ def add_parser(commands):
     """Add the command to `commands`."""
     parser = commands.add_parser(
         "exercise",
-        help="write algorithms of the papers yourself, and have them checked",
+        help="write algorithms of the papers yourself and check them",
         description=DESCRIPTION,
         allow_abbrev=False,
     )
     parts = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     _add(parts, "list", "show the exercises, and which are started in this folder")
-    start = _add(parts, "start", "write NAME.py into this folder, to be filled in")
+    start = _add(parts, "start", "write NAME.py, the file to fill in, to this folder")
     start.add_argument("name", metavar="NAME", help="an exercise that `list` shows")
     add_overwrite(start, "NAME.py")
     _add_check(parts)
@@ -48,7 +48,7 @@ def add_parser(commands):
         type=typed_integer,
         default=1,
         metavar="NUMBER",
-        help="which (default: 1)",
+        help="choose the number of the hint (default: 1)",
     )
     solution = _add(parts, "solution", "show a solution, as Python")
     solution.add_argument("name", metavar="NAME", help="an exercise")
@@ -63,33 +63,37 @@ def _add(parts, name, what):
 def _add_check(parts):
     parser = parts.add_parser(
         "check",
-        help="check what you wrote: which cases pass, and what differs first",
-        description="Ask the function in FILE the questions of its exercise, in a process of its "
-        "own. Exit status 0: the exercise is passed; 1: not yet; 2: bad usage.",
+        help="check your file; show which cases pass and the first difference",
+        description="Run the function in FILE on the cases of its exercise, in a separate "
+        "process. The exit status is 0 if the exercise is passed, 1 if it is not, "
+        "and 2 for bad usage.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="what `start` wrote, such as uniform.py")
     parser.add_argument(
-        "--exercise", metavar="NAME", help="which exercise it is (default: the file's name)"
+        "file", metavar="FILE", help="the file that `start` wrote, such as uniform.py"
     )
-    parser.add_argument("--case", metavar="ID", help="ask this case only (default: all)")
+    parser.add_argument(
+        "--exercise", metavar="NAME", help="name the exercise (default: the file's name)"
+    )
+    parser.add_argument("--case", metavar="ID", help="check only this case (default: all)")
     parser.add_argument(
         "--errors",
         action="store_true",
-        help="pass only if bad arguments are refused (default: in exercises on that alone)",
+        help="also require that bad arguments are refused (default: only in exercises about "
+        "refusals)",
     )
     parser.add_argument(
         "--timeout",
         type=typed_real,
         default=SECONDS,
         metavar="SECONDS",
-        help=f"how long a call may take (default: {SECONDS:g})",
+        help=f"limit the time of one call (default: {SECONDS:g})",
     )
     parser.add_argument(
         "--open",
         action="store_true",
-        help="open the stepper of the case that went wrong, where there is one, in a browser "
-        "(default: off, its file is named)",
+        help="open the stepper of the failing case in a browser, if it has one (default: off; "
+        "the file's name is shown)",
     )
 
 

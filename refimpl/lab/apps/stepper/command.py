@@ -14,9 +14,9 @@ from refimpl.lab.apps.stepper.recipes import recipes
 from refimpl.lab.training.config import suggestion
 
 DESCRIPTION = (
-    "Run an algorithm of the papers on a small graph, in the reference implementation, and write "
-    "an HTML page on which one can step through it: the line that runs, the graph, the arrays "
-    "and what was counted. The page needs neither a network nor a server."
+    "Run an algorithm of the papers on a small graph, in the reference implementation. Write an "
+    "HTML page that steps through the run and shows the line, the graph, the arrays and the "
+    "counts. The page needs neither a network nor a server."
 )
 
 
@@ -38,16 +38,16 @@ def add_parser(commands, impl):
         "--out",
         type=output_name,
         metavar="FILE.html",
-        help="file to write (default: the name and .html)",
+        help="write the page to this file (default: the name and .html)",
     )
     add_overwrite(parser, "the file")
     parser.add_argument(
         "--seed",
         type=typed_integer,
         metavar="SEED",
-        help="seed of the run (default: the worked example's)",
+        help="set the seed of the run (default: the worked example's)",
     )
-    parser.add_argument("--list", action="store_true", help="show what there is, and stop")
+    parser.add_argument("--list", action="store_true", help="list the names of all runs, and stop")
 
 
 def run(arguments):

@@ -11,7 +11,7 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Weights
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
-from refimpl.samplers.neighbor import MODES
+from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
 
 
@@ -120,6 +120,7 @@ class MethodSettings(Settings):
     several_workers: ClassVar[bool] = True  # whether a step may be of several minibatches
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
+    sparse_features: ClassVar[bool] = False  # whether it only passes them on: not as dense rows
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""
@@ -146,8 +147,8 @@ def pool_size() -> Any:
     """Make the field `pool`."""
     return integer(
         4,
-        "sample this many subgraphs or batches at a time; subgraphs are sampled in parallel; "
-        "never changes a result",
+        "sample this many subgraphs or batches at a time. Subgraphs are sampled in parallel. "
+        "The number changes no result",
         free=True,
     )
 
@@ -156,7 +157,7 @@ def background() -> Any:
     """Make the field `background`."""
     return switch(
         False,
-        "sample the next subgraphs or batches while training runs; never changes a result",
+        "sample the next subgraphs or batches while training runs; this changes no result",
         free=True,
     )
 
@@ -165,8 +166,8 @@ def workers() -> Any:
     """Make the field `workers`."""
     return integer(
         0,
-        "sample the next batches in this many threads; 0 samples in the training thread; never "
-        "changes a result",
+        "sample the next batches in this many threads; 0 samples in the training thread. The "
+        "number changes no result",
         low=0,
         free=True,
     )
@@ -183,8 +184,9 @@ def fanouts(shown: str) -> Any:
         None,
         _check_fanouts,
         "sample at most this many neighbours of each node in each hop; all takes every "
-        "neighbour. Give one number a layer, for MixHop one a layer and hop; for model rgcn with "
-        "method fresh or neighbor, 5:10:5 gives one number a relation",
+        "neighbour. Give one number for each layer; MixHop needs one for each hop of each "
+        "layer. For model rgcn with method fresh or neighbor, 5:10:5 gives one number for each "
+        "relation",
         parsed_fanouts,
         "COUNT|all,..",
         shown=shown,
@@ -193,15 +195,40 @@ def fanouts(shown: str) -> Any:
 
 def sample_mode() -> Any:
     """Make the field `sample_mode`."""
-    return choice("layered", "draw neighbours anew for each layer, or once for all layers", MODES)
+    return choice(
+        "layered",
+        "layered, shared: draw neighbours anew for each layer, or once for all layers; labor: let "
+        "all nodes of a layer choose the same neighbours where they can, which loads fewer; "
+        "labor-exact: the same, with exactly as many as the fan-out. LABOR is not in the papers",
+        MODES,
+    )
+
+
+def batch_dependency() -> Any:
+    """Make the field `batch_dependency`."""
+    return integer(
+        1,
+        "change the draws of sample-mode labor or labor-exact slowly, from one to another in this "
+        "many batches, so that consecutive batches load nearly the same nodes; 1: independent "
+        "batches. Not in the papers",
+    )
+
+
+def check_dependency(settings):
+    """Raise ValueError where batches depend on each other, and the mode has no such draws."""
+    if settings.batch_dependency > 1 and settings.sample_mode not in LABOR_MODES:
+        raise ValueError(
+            f"batch_dependency must be 1 where sample_mode is {settings.sample_mode}, "
+            f"got {settings.batch_dependency}"
+        )
 
 
 def fanout_order() -> Any:
     """Make the field `fanout_order`."""
     return choice(
         "roots_first",
-        "choose the hop of the first fan-out; roots-first: the roots' hop; code: the last hop, as "
-        "in GraphSAGE's code",
+        "choose the hop of the first fan-out. roots-first: the hop next to the roots; code, as "
+        "in GraphSAGE's code: the last hop",
         FANOUT_ORDERS,
     )
 

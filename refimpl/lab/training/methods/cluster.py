@@ -24,7 +24,7 @@ from refimpl.training.subgraph_pool import Pool, one_by_one
 
 @dataclass(frozen=True)
 class ClusterGcn(MethodSettings):
-    """Unions of random clusters, with all edges between their nodes (Chiang et al. 2019).
+    """Cluster-GCN: unions of random clusters, with all their edges (Chiang et al. 2019).
 
     Parameters
     ----------
@@ -37,6 +37,7 @@ class ClusterGcn(MethodSettings):
 
     name: ClassVar[str] = "cluster"
     description: ClassVar[str] = "clusters"
+    sparse_features: ClassVar[bool] = True
     epoch_covers_graph: ClassVar[bool] = True
 
     clusters: int = integer(50, "cut the training graph into this many clusters")

@@ -33,7 +33,7 @@ def layer_sizes() -> Any:
 
 @dataclass(frozen=True)
 class FastGcn(MethodSettings):
-    """Batches whose layers are drawn by importance, from all nodes.
+    """FastGCN: each layer draws nodes by importance from all nodes.
 
     FastGCN, Chen, Ma and Xiao 2018.
 
@@ -49,6 +49,7 @@ class FastGcn(MethodSettings):
 
     name: ClassVar[str] = "fastgcn"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

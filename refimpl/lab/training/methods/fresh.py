@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from refimpl._support import require
-from refimpl.hints import Fanouts, Integers
+from refimpl.hints import Fanouts, Integers, SampleMode
 from refimpl.history.entries import STALENESS
 from refimpl.history.policy import CONTROLS
 from refimpl.history.ring import HEADERS, OVERFLOWS
@@ -73,14 +73,16 @@ class Fresh(MethodSettings):
         a tuple with a number for each relation.
     fanout_order : {"roots_first", "code"}
         "code" reads `fanouts` backwards (E-G5).
-    sample_mode : {"layered", "shared"}
+    sample_mode : {"layered", "shared", "labor", "labor_exact"}
+        See `sample_mfg`. All but "layered" draw all neighbours, also those of cached nodes.
+    batch_dependency : int
         See `sample_mfg`.
     workers : int
         Threads that sample ahead, for which all neighbours are drawn; 0 for none. Never changes a
         result.
     draw_all : bool
         True draws all neighbours, then prunes, as printed. `LoadCounts.inputs` is then exact, as it
-        is with `sample_mode` "shared", which draws all. Nothing else changes.
+        is with other `sample_mode`, which draw all. Nothing else changes.
     p_grad : float in [0, 1]
         The share of the live rows of a layer, those with the smallest gradients, whose embeddings
         may be in the cache (E-V3).
@@ -125,59 +127,62 @@ class Fresh(MethodSettings):
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
-    sample_mode: Literal["layered", "shared"] = base.sample_mode()
+    sample_mode: SampleMode = base.sample_mode()
+    batch_dependency: int = base.batch_dependency()
     workers: int = base.workers()
     draw_all: bool = switch(
         False,
-        "draw all neighbours, then prune, as printed in the paper; slower, but I/O saved is then "
-        "counted, and not estimated; changes nothing else",
+        "draw all neighbours and then prune, as printed in the paper. This is slower. I/O saved "
+        "is then counted instead of estimated; all other results stay the same",
         free=True,
     )
     p_grad: float = real(  # V1:1 E-V3: the share that is admitted
         0.9,
-        "cache this share of a layer's nodes; the nodes with the smallest gradients are cached",
+        "cache this share of a layer's nodes, smallest gradients first",
         high=1,
         metavar="SHARE",
     )
     t_stale: float | None = custom(  # V1:1
         None,
         _check_age,
-        "reuse an embedding for at most this many iterations; inf sets no limit",
+        "reuse an embedding for at most this many iterations; inf means no limit",
         parsed_age,
         "AGE|inf",
         shown="a sixth of an epoch's iterations",
     )
-    warmup: int = integer(0, "cache no embedding in this many first iterations", low=0)
+    warmup: int = integer(0, "cache no embedding in the first COUNT iterations", low=0)
     buffer: int = size(
         2**28,
-        "limit the cache, in bytes or as 256MB or 1GiB; embeddings and features share the cache",
+        "limit the memory of the cache, in bytes or as 256MB or 1GiB. Embeddings and features "
+        "share the cache",
         "256MiB",
     )
     hotness: Literal["none", "degree", "pagerank", "profile"] = choice(
         "degree",
-        "choose the features cached at the start; degree: of nodes with most neighbours; "
-        "pagerank: of nodes with the highest reverse PageRank; profile: of nodes that a trial "
-        "run loads most often; none: no features",
+        "choose the nodes whose features are cached at the start. degree: nodes with the most "
+        "neighbours; pagerank: nodes with the highest reverse PageRank; profile: nodes that a "
+        "trial run loads most often; none: no nodes",
         HOTNESS,
     )
     header: Literal["continue", "cycle"] = choice(
         "continue",
-        "choose the slot of a new embedding; continue: the next free slot; cycle: the next slot, "
-        "free or not, from the first slot again every t-stale iterations, as printed in the "
-        "paper",
+        "choose the slot of a new embedding. continue: the next free slot; cycle, as printed in "
+        "the paper: the next slot, free or not, and the first slot again every t-stale "
+        "iterations",
         HEADERS,
     )
     overflow: Literal["wrap", "drop"] = choice(
         "wrap",
-        "choose what happens to an embedding that does not fit; wrap: the embedding replaces the "
-        "one at the header; drop: the embedding is not cached",
+        "choose what happens if the cache is full. wrap: a new embedding replaces the one at "
+        "the header; drop: a new embedding is not cached",
         OVERFLOWS,
         flag="buffer_overflow",
     )
     control: Literal["gradient", "random", "anti"] = choice(
         "gradient",
-        "choose the embeddings to cache; gradient: small gradients first; random: at random; "
-        "anti: large gradients first. random and anti show what the gradients are worth",
+        "choose the embeddings to cache. gradient: small gradients first; random: at random; "
+        "anti: large gradients first. Compare with random and anti to see how useful gradients "
+        "are",
         CONTROLS,
     )
     cache_layers: Kept[tuple[int, ...] | None, Integers | None] = integers(
@@ -186,30 +191,30 @@ class Fresh(MethodSettings):
     lookup_roots: bool = switch(True, "never read the embeddings of a batch's roots from the cache")
     rank_base: Literal["all", "new"] = choice(
         "all",
-        "choose the rows that p-grad is a share of: all live rows, or the new rows",
+        "choose the rows of which p-grad is a share. all: all live rows; new: only computed rows",
         RANK_BASES,
     )
     gradient_evict: bool = switch(
         True,
-        "keep cached embeddings whose gradients have grown; the public code does the same",
+        "keep cached embeddings with grown gradients, like the public code",
     )
     staleness: Literal["stamp", "header_only"] = choice(
         "stamp",
-        "choose how the age of an embedding is limited; stamp: by its age in iterations; "
-        "header-only: by the next cycle of the buffer that overwrites the embedding, as in the "
-        "public code",
+        "choose how an embedding becomes invalid. stamp: by its age in iterations; header-only, "
+        "as in the public code: only when it is overwritten",
         STALENESS,
     )
     performance: bool = switch(
         False,
-        "cache only embeddings that save more loads than features would; compared for the same "
-        "room in the cache; with hotness profile only",
+        "cache only embeddings that save more loads than features of the same size would; only "
+        "with --hotness profile",
     )
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
+        base.check_dependency(self)
         for layer in self.cache_layers or ():
             if layer >= config.layers:
                 raise ValueError(
@@ -246,9 +251,9 @@ class FreshIterations:
     def __init__(self, run):
         self.run, self.settings = run, run.config.method
         s = self.settings
-        self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode == "shared"
+        self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
         self.minibatches = (message_flow_graphs if self.draws_all else undrawn_minibatches)(run)
-        self.counts_all = s.draw_all or s.sample_mode == "shared"
+        self.counts_all = s.draw_all or s.sample_mode != "layered"
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()

@@ -16,10 +16,11 @@ from refimpl.profiling import timed
 
 @dataclass(frozen=True)
 class FullBatch(MethodSettings):
-    """The whole training graph at once: a baseline of JPDC'21 section 7.2."""
+    """The whole training graph at once, a baseline of JPDC'21 section 7.2."""
 
     name: ClassVar[str] = "full"
     description: ClassVar[str] = "the full graph"
+    sparse_features: ClassVar[bool] = True
     several_workers: ClassVar[bool] = False
     epoch_covers_graph: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step

@@ -36,7 +36,7 @@ def checked_partition(name, value):
 
 @dataclass(frozen=True, eq=False)
 class Gas(MethodSettings):
-    """GNNAutoScale: clusters with all neighbours, those outside from histories.
+    """GNNAutoScale: clusters, and histories for the neighbours outside a cluster.
 
     Fey et al. 2021.
 

@@ -32,7 +32,7 @@ def _check_sampler(name, value):
 
 @dataclass(frozen=True)
 class SampledGraph(MethodSettings):
-    """Sampled subgraphs: JPDC'21 Algorithm 1.
+    """Sampled subgraphs (JPDC'21 Algorithm 1).
 
     Parameters
     ----------
@@ -52,14 +52,15 @@ class SampledGraph(MethodSettings):
 
     name: ClassVar[str] = "graph"
     description: ClassVar[str] = "subgraphs"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
     epoch_covers_graph: ClassVar[bool] = True
 
     sampler: Sampler | None = custom(None, _check_sampler, "how subgraphs are drawn", flag="")
     normalize: Literal["none", "loss", "both"] = choice(
         "none",
-        "choose what is weighted by sampling probabilities, which are estimated before training; "
-        "loss: the loss, for every model; both: loss and aggregation, for models sage and mlp",
+        "correct the sampler's bias by probabilities that are estimated before training. loss: "
+        "weight the loss; both: weight loss and aggregation, only for models sage and mlp",
         NORMALIZE,
     )
     coverage: float = real(

@@ -31,7 +31,7 @@ from refimpl.profiling import timed
 
 @dataclass(frozen=True, eq=False)
 class GraphFm(MethodSettings):
-    """GraphFM-OB: as `Gas`, with momentum for the nodes outside a batch.
+    """GraphFM-OB: GNNAutoScale with momentum in the histories.
 
     Yu et al. 2022.
 

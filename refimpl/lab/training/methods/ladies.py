@@ -21,7 +21,7 @@ from refimpl.lab.training.run import Run, RunConfig
 
 @dataclass(frozen=True)
 class Ladies(MethodSettings):
-    """Batches whose layers are drawn by importance, from the neighbours of the layer above.
+    """LADIES: each layer draws nodes by importance among the neighbours of the layer above.
 
     LADIES, Zou et al. 2019.
 
@@ -33,6 +33,7 @@ class Ladies(MethodSettings):
 
     name: ClassVar[str] = "ladies"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

@@ -21,7 +21,7 @@ FANOUTS = (25, 10)  # JPDC'21 section 7.7
 
 @dataclass(frozen=True)
 class LayerSampling(MethodSettings):
-    """Batches of nodes with sampled neighbours in each layer, as GraphSAGE does: a baseline.
+    """Batches of nodes with sampled neighbours in each layer, a baseline (GraphSAGE).
 
     JPDC'21 section 7.7; Hamilton et al. 2017.
 
@@ -41,6 +41,7 @@ class LayerSampling(MethodSettings):
 
     name: ClassVar[str] = "layer"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()

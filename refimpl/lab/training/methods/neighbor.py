@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
-from refimpl.hints import Fanouts
+from refimpl.hints import Fanouts, SampleMode
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
@@ -21,25 +21,28 @@ class Neighbor(MethodSettings):
 
     Parameters
     ----------
-    batch_size, fanouts, fanout_order, sample_mode, workers
+    batch_size, fanouts, fanout_order, sample_mode, batch_dependency, workers
         As for `Fresh`.
     """
 
     name: ClassVar[str] = "neighbor"
     description: ClassVar[str] = "batches"
+    sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
 
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
-    sample_mode: Literal["layered", "shared"] = base.sample_mode()
+    sample_mode: SampleMode = base.sample_mode()
+    batch_dependency: int = base.batch_dependency()
     workers: int = base.workers()
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
+        base.check_dependency(self)
 
     def fitted(self, config: RunConfig, dataset: Dataset) -> Neighbor:
         """Return these settings with what depends on the model filled in."""

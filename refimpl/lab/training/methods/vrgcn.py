@@ -49,6 +49,7 @@ class VrGcn(MethodSettings):
     setup_step: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True
     sample_mode: ClassVar[str] = "layered"
+    batch_dependency: ClassVar[int] = 1
 
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("2,2,..")

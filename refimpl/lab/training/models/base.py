@@ -8,13 +8,14 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph, WeightedGraph
 from refimpl.hints import FloatDtype, Ids
 from refimpl.lab.training import edge_weights
 from refimpl.lab.training.full_neighborhoods import CompleteRows, matrix_of
 from refimpl.lab.training.settings import Settings
-from refimpl.scheduling import ProductOrders
+from refimpl.scheduling import SPARSE_ORDER, ProductOrders
 
 PIECE = 2**18  # bytes of rows on which one operation follows another
 
@@ -77,6 +78,9 @@ class ModelSettings(Settings):
       whether it may write over `G_out` and what `forward` returned, but not over X; and the
       gradient of X that it returns can be written over.
 
+    A subclass with ``sparse_features = True`` has layers whose X may be an Adjacency: features that
+    are a sparse matrix. Others are given rows of an array.
+
     ``W`` has the weights by short name. ``A`` is an Adjacency, whose pattern is square on a
     subgraph, and a `Block` on sampled neighbours: fewer rows than columns then, and the first rows
     of X are the nodes' own.
@@ -86,6 +90,7 @@ class ModelSettings(Settings):
     matrix: ClassVar[Any] = None  # "row", "sym", "loop"; None: no graph at all
     weighted: ClassVar[bool] = False  # whether it aggregates with weights of edges; "row" or "sym"
     lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
+    sparse_features: ClassVar[bool] = False  # whether its layers take a sparse X
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
     def layer(
@@ -276,13 +281,15 @@ def stages_of(layer, model):
     return [Stage(model.hops_a_layer, whole)]
 
 
-def order_on(A, order):
-    """Return the order of products on A: `order` where it is square.
+def order_on(A, X, order):
+    """Return the order of products on A and X: `order` where A is square, and X no sparse matrix.
 
     The order is chosen once, from the widths (section 6.1). It is for square patterns, where both
     orders have the same dense work. A block has fewer rows than columns, so there the layer
     aggregates first, and multiplies the fewer rows by the weights.
     """
+    if isinstance(X, Adjacency):
+        return SPARSE_ORDER
     if A.graph.n_dst == A.graph.n_src:
         return order
     return ProductOrders(1, 1, 2 if order.dx else 0)

@@ -21,7 +21,7 @@ from refimpl.layers.gat import NORMS
 
 @dataclass(frozen=True)
 class Gat(ModelSettings):
-    """Graph attention, its heads side by side (JPDC'21 Equations 6 and 7).
+    """Graph attention with concatenated heads (JPDC'21 Equations 6 and 7).
 
     A last layer that is the classifier has one head, whatever `heads` is, as that of Velickovic et
     al. 2018 on Cora.
@@ -45,7 +45,7 @@ class Gat(ModelSettings):
     heads: int = integer(1, "set the number of attention heads of a layer")
     attention: Literal["softmax", "row", "none"] = choice(
         "softmax",
-        "scale attention scores by softmax, by degree (row), or not (none)",
+        "scale attention scores. softmax: by a softmax; row: by the degree; none: do not scale",
         NORMS,
     )
     attention_dropout: float = custom(

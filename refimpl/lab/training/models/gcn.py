@@ -26,6 +26,7 @@ class Gcn(ModelSettings):
     title: ClassVar[str] = "GCN"
     matrix: ClassVar[str] = "sym"
     weighted: ClassVar[bool] = True
+    sparse_features: ClassVar[bool] = True
 
     def layer(
         self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool
@@ -52,7 +53,7 @@ class GcnLayer:
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
-        order = order_on(A, self.order)
+        order = order_on(A, X, self.order)
         out = self.gnn.gcn_forward(A, X, W["W"], order, b=W.get("b"), relu=self.relu)  # J1:10
         return out.X_out, out
 
@@ -64,7 +65,7 @@ class GcnLayer:
 
     def backward(self, W, A, X, out, G_out, overwrite=False):
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
-        order = order_on(A, self.order)
+        order = order_on(A, X, self.order)
         options = {"b": W.get("b"), "relu": self.relu, "overwrite": overwrite}
         gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, **options)
         return by_name(self, gradients), gradients.X

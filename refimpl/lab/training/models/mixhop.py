@@ -23,7 +23,7 @@ MOST_HOPS = 1000
 
 @dataclass(frozen=True)
 class MixHop(ModelSettings):
-    """MixHop: powers of the adjacency side by side (JPDC'21 Equation 5).
+    """MixHop: powers of the adjacency matrix, concatenated (JPDC'21 Equation 5).
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class MixHop(ModelSettings):
 
     hops: int = integer(
         2,
-        "put the powers 0 to K of the adjacency side by side",
+        "concatenate the powers 0 to K of the adjacency matrix",
         low=0,
         high=MOST_HOPS,
         metavar="K",

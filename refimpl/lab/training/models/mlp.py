@@ -15,6 +15,7 @@ class Mlp(ModelSettings):
 
     name: ClassVar[str] = "mlp"
     title: ClassVar[str] = "MLP"
+    sparse_features: ClassVar[bool] = True
     hops_a_layer = 0
 
     def layer(

@@ -27,7 +27,7 @@ def types_or_all(text: str) -> int:
 
 @dataclass(frozen=True)
 class Rgcn(ModelSettings):
-    """R-GCN: a matrix for every relation, or bases for all of them, and one for the node.
+    """R-GCN: a matrix for each relation, or shared bases, and a matrix for the node itself.
 
     Schlichtkrull et al. 2018; for typed graphs, as FreshGNN trains it (section 7.1).
 
@@ -56,7 +56,8 @@ class Rgcn(ModelSettings):
     )
     node_types: int = integer(
         0,
-        "give this many node types an input matrix of their own; all counts every type of the data",
+        "make this many input matrices, one for each node type; all makes one for every type of "
+        "the data",
         low=ALL,
         high=MOST_TYPES,
         metavar="COUNT|all",

@@ -22,7 +22,7 @@ from refimpl.scheduling import chain_order
 
 @dataclass(frozen=True)
 class Sage(ModelSettings):
-    """GraphSAGE: half of a layer's output from the neighbours, half from the node itself.
+    """GraphSAGE: half of a layer's output comes from the neighbours, half from the node itself.
 
     JPDC'21 Equation 1. A last layer that is the classifier adds them, whatever `concat` is.
 
@@ -36,11 +36,12 @@ class Sage(ModelSettings):
     title: ClassVar[str] = "GraphSAGE"
     matrix: ClassVar[str] = "row"
     weighted: ClassVar[bool] = True
+    sparse_features: ClassVar[bool] = True
 
     concat: Literal["neigh_first", "self_first", "sum"] = choice(
         "neigh_first",
-        "choose how a layer joins its two halves; neigh-first: neighbours first; self-first: the "
-        "node itself first; sum: both have the full width and are added",
+        "choose how a layer joins its two parts. neigh-first: neighbours first; self-first: the "
+        "node itself first; sum: both parts have the full width and are added",
         CONCAT,
     )
 
@@ -73,7 +74,7 @@ class SageLayer:
 
     def forward(self, W, A, X):
         """Return the layer's output, and what `backward` needs of this pass."""
-        order = order_on(A, self.order)
+        order = order_on(A, X, self.order)
         out = self.gnn.sage_forward(  # J1:10
             A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), **self.options
         )
@@ -103,7 +104,7 @@ class SageLayer:
             W["W_self"],
             out,
             G_out,
-            order_on(A, self.order),
+            order_on(A, X, self.order),
             b=W.get("b"),
             **self.options,
             overwrite=overwrite,

@@ -26,6 +26,8 @@ FLAGS = {
     "ZERO": "A fan-out of 0: empty rows, no new nodes, nothing drawn.",
 }
 SHARED = {
+    "DEPENDENT": "The batch is not the first of its group: variates of two groups are combined.",
+    "LABOR": "A variate of each source node in a layer, not draws of the row, chooses neighbours.",
     "RELATIONS": "A list in the list of fan-outs: a number for each relation of a typed graph.",
     "SHARED": "A node draws once, in the hop behind the one that met it; its row is in all blocks.",
 }
@@ -89,6 +91,49 @@ SAMPLE_MFG = (
     Case("mixed_shared", batch(MIXED, [3, 6], [1, 2, 3], mode="shared"), ("SHARED",)),
     Case("karate", batch(KARATE, [33, 0, 16], [4, 2]), ("UNSORTED",)),
     *HAND["sample_mfg"][3:],
+    Case("labor_karate", batch(KARATE, [33, 0, 16], [4, 2], mode="labor"), ("LABOR", "UNSORTED")),
+    Case(
+        "labor_exact", batch(KARATE, [33, 0, 16], [4, 2], mode="labor_exact"), ("LABOR", "UNSORTED")
+    ),
+    Case(
+        "labor_zero",
+        batch(MIXED, [3, 6], [-1, 1, 0], 2**64 - 1, mode="labor"),
+        ("ALL", "LABOR", "LARGE_WORD", "ZERO"),
+    ),
+    Case(
+        "labor_second_group",
+        batch(KARATE, [33, 0, 16], [4, 2], batch=4, mode="labor", batch_dependency=4),
+        ("LABOR", "UNSORTED"),
+    ),
+    Case(
+        "labor_between",
+        batch(KARATE, [33, 0, 16], [4, 2], batch=6, mode="labor", batch_dependency=5),
+        ("DEPENDENT", "LABOR", "UNSORTED"),
+    ),
+    Case(
+        "labor_many_tails",  # variates far out, of many neighbours
+        batch(STAR, [0], [1], batch=2**64 - 1, mode="labor_exact", batch_dependency=2**31 - 1),
+        ("DEPENDENT", "HUB", "LABOR", "LARGE_WORD"),
+    ),
+    Case("dependency_layered", batch(PAW, [2], [1], batch_dependency=2), error="value"),
+    Case(
+        "dependency_below",
+        batch(PAW, [2], [1], mode="labor", batch_dependency=0),
+        ("LABOR",),
+        error="value",
+    ),
+    Case(
+        "dependency_real",
+        batch(PAW, [2], [1], mode="labor", batch_dependency=1.5),
+        ("LABOR",),
+        error="type",
+    ),
+    Case(
+        "relations_labor",
+        batch(TYPED, [0], [(1, 1)], mode="labor"),
+        ("LABOR", "RELATIONS"),
+        error="value",
+    ),
     Case("typed", batch(TYPED, [0], [2, 1])),
     Case("by_relation_inputs", batch(TYPED, [0, 3], [2, (0, 1)]), ("RELATIONS", "ZERO")),
     Case(
@@ -132,6 +177,11 @@ SAMPLE_MFG_MANY = (
         "shared",
         batches(MIXED, [[1, 0], [4], [7, 5]], [2, 2], mode="shared"),
         ("ISOLATED", "SHARED", "UNSORTED"),
+    ),
+    Case(
+        "labor",
+        batches(KARATE, [[33, 0], [5, 16]], [3, 2], 4, mode="labor_exact", batch_dependency=5),
+        ("DEPENDENT", "LABOR", "UNSORTED"),
     ),
     *HAND["sample_mfg_many"][1:],
     Case(

@@ -6,7 +6,7 @@ from refimpl.block import MFG, Block
 from refimpl.streams import NEIGHBOR, floyd, key
 
 
-def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered"):
+def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered", batch_dependency=1):
     """Return the message-flow graph of a batch: what L layers compute for some roots."""
     nodes, blocks = [np.asarray(roots, np.int32)], []
     for hop, fanout in enumerate(fanouts):

@@ -1,43 +1,31 @@
-"""Rows that policies of FreshGNN's cache load, counted without training a model.
+"""Rows counted without training a model: what FreshGNN's caches load, and what ranks exchange.
 
-All policies meet the same batches with the same sampled neighbours, and rank embeddings by
-random numbers instead of gradients: what is counted, the rows that are loaded, depends on
-sampling, cache and pruning alone.
+All policies of a cache meet the same batches with the same sampled neighbours, and rank embeddings
+by random numbers instead of gradients: the rows that are loaded depend on sampling, cache and
+pruning alone. Rank p holds the nodes of part p of the graph: contiguous ids, parts as even as they
+can be.
 """
 
-from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, count, islice
+from typing import NamedTuple
 
 import numpy as np
 
+from refimpl.loader.store import Ownership
 from refimpl.streams import CONTROL, key
 
 SEED = 0
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What all policies share.
+class Rules(NamedTuple):
+    """What all policies share; `share` is that of all features that the buffer has room for."""
 
-    Attributes
-    ----------
-    fanouts : sequence of int
-        The roots' first.
-    batch : int
-    p_grad : float
-    t_stale : int
-    share : float
-        Of all features, which the buffer has room for.
-    overflow : str
-        See `BidirectionalCache`.
-    """
-
-    fanouts: tuple[int, ...]
+    fanouts: tuple[int, ...]  # the roots' first
     batch: int
     p_grad: float
     t_stale: int
     share: float
-    overflow: str
+    overflow: str  # see `BidirectionalCache`
 
     def floats(self, n, d):
         """Return the numbers that the buffer holds, beside n nodes with d features."""
@@ -82,29 +70,15 @@ class Policy:
             return loaded
         self.cache.begin_update(i)
         for layer in self.layers:
-            ids = mfg.nodes[layer][live.order[layer]]
-            self._update(layer, ids, live.computed[layer - 1], i)
+            ids, computed = mfg.nodes[layer][live.order[layer]], live.computed[layer - 1]
+            own = {"p": self.p, "control": "random", "key": key(SEED, CONTROL, i, layer)}
+            if self.plan is not None:
+                order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
+                ids, computed = ids[order], computed[order]
+                own["allow"] = self.plan.ok[layer - 1, ids]
+            rows = np.zeros(len(ids)), computed, np.zeros((len(ids), self.width), np.float32)
+            self.gnn.policy_update(self.cache, layer, ids, *rows, i, **own)
         return loaded
-
-    def _update(self, layer, ids, computed, i):
-        allow = None
-        if self.plan is not None:
-            order = np.lexsort((ids, -self.plan.density[layer - 1, ids]))
-            ids, computed = ids[order], computed[order]
-            allow = self.plan.ok[layer - 1, ids]
-        self.gnn.policy_update(
-            self.cache,
-            layer,
-            ids,
-            np.zeros(len(ids)),
-            computed,
-            np.zeros((len(ids), self.width), np.float32),
-            i,
-            p=self.p,
-            control="random",
-            key=key(SEED, CONTROL, i, layer),
-            allow=allow,
-        )
 
 
 def policies(gnn, rules, graph, roots, d, h):
@@ -128,37 +102,23 @@ def policies(gnn, rules, graph, roots, d, h):
 
 def planned(gnn, rules, graph, roots, d, h):
     """Return what `plan_performance` chooses under the rules."""
-    return gnn.history.plan_performance(
-        graph,
-        roots,
-        rules.fanouts,
-        rules.batch,
-        seed=SEED,
-        floats=rules.floats(graph.n, d),
-        d=d,
-        h=h,
-        p=rules.p_grad,
-        t_stale=rules.t_stale,
-    )
+    sampling = graph, roots, rules.fanouts, rules.batch
+    own = {"floats": rules.floats(graph.n, d), "p": rules.p_grad, "t_stale": rules.t_stale}
+    return gnn.history.plan_performance(*sampling, seed=SEED, d=d, h=h, **own)
 
 
-def graphs_of_batches(gnn, rules, graph, roots):
-    """Yield the message-flow graphs of one epoch after another."""
-    epoch = 0
-    while True:
-        batches = gnn.samplers.epoch_batches(roots, rules.batch, SEED, epoch)
-        with gnn.Prefetcher(
-            graph, batches, rules.fanouts, seed=SEED, epoch=epoch, workers=1
-        ) as found:
-            for _, mfg in found:
-                yield mfg
-        epoch += 1
+def minibatches(gnn, graph, roots, batch, fanouts, epoch=0):
+    """Yield the message-flow graphs of an epoch, in its order, as training draws them."""
+    batches = gnn.samplers.epoch_batches(roots, batch, SEED, epoch)
+    for number, chosen in enumerate(batches):
+        yield gnn.sample_mfg(graph, chosen, fanouts, seed=SEED, epoch=epoch, batch=number)
 
 
 def shares_saved(gnn, rules, graph, roots, d, h, *, iterations, counted):
     """Return the share of rows saved by each policy, over the last `counted` iterations."""
     contestants, inputs = policies(gnn, rules, graph, roots, d, h), []
-    graphs = graphs_of_batches(gnn, rules, graph, roots)
+    about = gnn, graph, roots, rules.batch, rules.fanouts
+    graphs = chain.from_iterable(minibatches(*about, epoch) for epoch in count())
     for i, mfg in enumerate(islice(graphs, iterations)):
         inputs.append(len(mfg.nodes[0]))
         for policy in contestants.values():
@@ -167,3 +127,22 @@ def shares_saved(gnn, rules, graph, roots, d, h, *, iterations, counted):
     return {
         name: 1 - sum(policy.loaded[-counted:]) / needed for name, policy in contestants.items()
     }
+
+
+def even_parts(n, parts):
+    """Return who owns which of n nodes."""
+    bounds = [n * p // parts for p in range(parts + 1)]
+    return Ownership([end - begin for begin, end in zip(bounds, bounds[1:], strict=False)])
+
+
+def rows_between(graphs, n, ranks, steps):
+    """Return, for each step, the rows that rank d needs of rank s at [s, d]; 0 where they are one.
+
+    In step i rank r has minibatch number i * ranks + r of `graphs`.
+    """
+    ownership, found = even_parts(n, ranks), np.zeros((steps, ranks, ranks), np.int64)
+    for number, mfg in zip(range(steps * ranks), graphs, strict=False):
+        step, rank = divmod(number, ranks)
+        found[step, :, rank] = [len(rows) for rows in ownership.split(mfg.nodes[0])[0]]
+        found[step, rank, rank] = 0
+    return found
