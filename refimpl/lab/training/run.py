@@ -142,13 +142,8 @@ class Run:
 
     @property
     def row_bytes(self):
-<<<<<<< HEAD
-        """Bytes of a node's features where `load` reads them."""
-        if isinstance(self.features, FeatureParts | LookaheadFeatures):
-=======
         """Bytes of a node's features where `load` reads them; of sparse features the mean."""
-        if isinstance(self.features, FeatureParts):
->>>>>>> e52d6d0fc73b38790561958360e202393a7e5764
+        if isinstance(self.features, FeatureParts | LookaheadFeatures):
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
         if require.issparse(X):
