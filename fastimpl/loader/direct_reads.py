@@ -34,7 +34,11 @@ def read_rows(file, offset, rows, slots, cache, depth=64):
         list(pool.map(read, range(threads)))
     failed, where = state.tolist()
     if failed:
-        raise short(where) if failed < 0 else OSError(failed, f"{os.strerror(failed)} at byte {where}")
+        raise (
+            short(where)
+            if failed < 0
+            else OSError(failed, f"{os.strerror(failed)} at byte {where}")
+        )
     return int(np.sum(pieces.end - pieces.begin))
 
 

@@ -187,7 +187,12 @@ class Windows:
         features: LookaheadFeatures,
         most: int = 8,
     ) -> None:
-        self.minibatches, self.inputs, self.features, self.most = minibatches, inputs, features, most
+        self.minibatches, self.inputs, self.features, self.most = (
+            minibatches,
+            inputs,
+            features,
+            most,
+        )
         self.number = 0
         self.spare: Any = None
         self.now: deque[Any] = deque()

@@ -177,6 +177,10 @@ def _features(folder, found, comm):
         with FeatureParts(comm, X, settings["rounds"]) as parts:
             yield parts
         return
+    if place == "lookahead":
+        with _lookahead(found, half) as features:
+            yield features
+        return
     X = _rows(dataset, half, 0, n) if half else None
     if place != "mmap":
         yield X
@@ -194,6 +198,23 @@ def _features(folder, found, comm):
     finally:
         if is_first(comm):
             path.unlink(missing_ok=True)
+
+
+def _lookahead(found, half):
+    """Return the features of a folder of ``convert``, in a cache of the size asked for."""
+    X = found.dataset.features
+    if not isinstance(X, np.memmap):
+        raise UserError(
+            "--features-in lookahead needs a folder of minibatch-gnn convert as --data: the "
+            "features of other data are in memory already"
+        )
+    if half:
+        raise UserError(
+            "--half-features does not go with --features-in lookahead: store half features by "
+            "minibatch-gnn convert --feature-dtype float16"
+        )
+    with user_errors("--memory"):
+        return found.gnn.loader.LookaheadFeatures(X.filename, found.settings["memory"])
 
 
 def _rows(dataset, half, first, last):
