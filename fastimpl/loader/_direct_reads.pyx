@@ -30,15 +30,23 @@ cdef enum:
 
 
 def read_pieces(
-    int file, int64_t offset, const int64_t[::1] rows, const int64_t[::1] slots,
-    const int64_t[::1] begin, const int64_t[::1] end, const int64_t[::1] first,
-    uint8_t[:, ::1] cache, uint8_t[::1] buffer, int64_t thread, int64_t threads,
-    int64_t[::1] state
+    int file,  # IN
+    int64_t offset,  # IN
+    const int64_t[::1] rows,  # IN
+    const int64_t[::1] slots,  # IN
+    const int64_t[::1] begin,  # IN
+    const int64_t[::1] end,  # IN
+    const int64_t[::1] first,  # IN
+    uint8_t[:, ::1] cache,  # INOUT
+    uint8_t[::1] buffer,  # OUT
+    int64_t thread,  # IN
+    int64_t threads,  # IN
+    int64_t[::1] state  # INOUT
 ):
     """Read pieces `thread`, `thread + threads`, .. and copy their rows to their slots.
 
-    The first error, of any thread, is written to `state`: errno and the byte in the file, or -1 and
-    where the file ends. Then all threads stop.
+    The first error, of any thread, is written to `state`: errno or -1, the byte in the file, and
+    with -1 the byte that was needed. Then all threads stop.
     """
     cdef int64_t p, i, size = cache.shape[1], got, needed
     with nogil:
@@ -48,6 +56,7 @@ def read_pieces(
             got = read_whole(file, &buffer[0], end[p] - begin[p], begin[p], needed)
             if got < needed:
                 state[1] = begin[p] + (got if got >= 0 else 0)
+                state[2] = begin[p] + needed
                 state[0] = -1 if got >= 0 else -got
                 break
             for i in range(first[p], first[p + 1]):

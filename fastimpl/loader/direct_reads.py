@@ -8,7 +8,7 @@ import numpy as np
 from fastimpl._twin import twin
 from fastimpl.loader import _direct_reads
 from fastimpl.loader.gathering import as_bytes
-from refimpl.loader.direct_reads import PAGE, pieces_of, read_arguments, short
+from refimpl.loader.direct_reads import PAGE, check_end, pieces_of, read_arguments
 
 
 @twin
@@ -22,7 +22,7 @@ def read_rows(file, offset, rows, slots, cache, depth=64):
         return 0
     threads = min(depth, len(pieces.begin))
     buffers = _aligned(threads, int(np.max(pieces.end - pieces.begin)))
-    state = np.zeros(2, np.int64)  # errno, or -1 at the file's end; and where it was
+    state = np.zeros(3, np.int64)  # errno, or -1 at the file's end; where that was; what was needed
 
     def read(thread):
         _direct_reads.read_pieces(
@@ -32,13 +32,11 @@ def read_rows(file, offset, rows, slots, cache, depth=64):
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(read, range(threads)))
-    failed, where = state.tolist()
-    if failed:
-        raise (
-            short(where)
-            if failed < 0
-            else OSError(failed, f"{os.strerror(failed)} at byte {where}")
-        )
+    failed, where, needed = state.tolist()
+    if failed > 0:
+        raise OSError(failed, f"{os.strerror(failed)} at byte {where}")
+    if failed < 0:
+        check_end(where, needed)
     return int(np.sum(pieces.end - pieces.begin))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Features, Int, Integers, Positions
+from refimpl.loader.files import AT_REST, matrix
 
 PAGE = 4096  # bytes: what storage reads at least, and what a direct read is aligned to
 PIECE = 2**18  # bytes of a piece at most, but for one row that is longer
@@ -33,7 +34,7 @@ class Pieces(NamedTuple):
     first: Positions
 
 
-def pieces_of(rows: Positions, offset: int, size: int) -> Pieces:
+def pieces_of(rows: Integers, offset: Int, size: Int) -> Pieces:
     """Return the pieces of a file that hold some rows, ascending and each once. O(k) time.
 
     Rows on the same page or on neighbouring pages are in one piece, which no byte between them
@@ -41,12 +42,13 @@ def pieces_of(rows: Positions, offset: int, size: int) -> Pieces:
 
     Parameters
     ----------
-    rows : (k,) int64 array
+    rows : (k,) integer array
     offset : int
         Where row 0 begins in the file.
     size : int
         Bytes of a row.
     """
+    rows = np.asarray(rows, np.int64)
     low = (offset + rows * size) // PAGE
     high = -(-(offset + (rows + 1) * size) // PAGE)
     new = np.ones(len(rows), bool)
@@ -60,6 +62,9 @@ def pieces_of(rows: Positions, offset: int, size: int) -> Pieces:
 
 def read_arguments(file, offset, rows, slots, cache, depth):
     """Check the arguments of `read_rows`; return them."""
+    cache = matrix("cache", cache, dtypes=(*AT_REST, np.dtype(np.float64)))
+    if not cache.flags.writeable:
+        raise ValueError("cache must be writeable: rows are read into it")
     file = require.integer("file", file, 0, 2**31 - 1)
     offset = require.integer("offset", offset, 0, 2**62)
     size = cache.shape[1] * cache.itemsize
@@ -94,10 +99,15 @@ def read_rows(
         Ascending, each once.
     slots : (k,) integer array
         Row ``rows[i]`` is written to ``cache[slots[i]]``.
-    cache : (any, d) array
-        C-contiguous; a row of it has the bytes of a row of the file.
+    cache : (any, d) float16, float32 or float64 array
+        C-contiguous, writeable; a row of the cache has the bytes of a row of the file.
     depth : int, from 1 to 1024
         Reads under way at a time.
+
+    Returns
+    -------
+    int
+        Bytes.
 
     Raises
     ------
@@ -110,15 +120,15 @@ def read_rows(
     begins, ends, first = pieces_of(rows, offset, size)
     buffer = mmap.mmap(-1, max(ends - begins, default=PAGE))  # begins on a page
     for begin, end, a, b in zip(begins, ends, first[:-1], first[1:], strict=True):
-        count = os.preadv(file, [memoryview(buffer)[: end - begin]], begin)
-        if begin + count < offset + (rows[b - 1] + 1) * size:
-            raise short(begin + count)
+        count = os.preadv(int(file), [memoryview(buffer)[: end - begin]], int(begin))
+        check_end(begin + count, offset + (rows[b - 1] + 1) * size)
         for i in range(a, b):
             at = offset + rows[i] * size - begin
             cache[slots[i]] = np.frombuffer(buffer[at : at + size], cache.dtype)
     return int(np.sum(ends - begins))
 
 
-def short(end):
-    """Return the error of a file that has no more than `end` bytes."""
-    return OSError(errno.EIO, f"the file ends at byte {end}, before its last row does")
+def check_end(end, needed):
+    """Raise if a file ends before the last row that is needed does."""
+    if end < needed:
+        raise OSError(errno.EIO, f"the file ends at byte {end}, and {needed} are needed")

@@ -57,13 +57,17 @@ class Reads(NamedTuple):
 def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
     """Return the window of some minibatches, the first of which has the number `begin`.
 
-    O(k log k) time for k rows in all.
+    Not in the papers. O(k log k) time for k rows in all.
 
     Parameters
     ----------
     minibatches : sequence of (any,) integer arrays
         The rows that each minibatch needs.
     begin : int, at least 0
+
+    Returns
+    -------
+    Window
     """
     numbers = np.repeat(np.arange(begin, begin + len(minibatches)), list(map(len, minibatches)))
     rows, at = np.unique(np.concatenate([*minibatches, []]).astype(np.int64), return_index=True)
@@ -73,6 +77,8 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
 @dataclass(eq=False)
 class RowCache:
     """Which rows of n are in which of `capacity` slots, and when they were used.
+
+    Not in the papers: Belady (1966).
 
     Parameters
     ----------
@@ -89,6 +95,11 @@ class RowCache:
         The row in each slot, or -1.
     used : (capacity,) int64 array
         The end of the last window that needed the row in the slot.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
 
     n: int
@@ -101,8 +112,10 @@ class RowCache:
         self.row_in = np.full(self.capacity, FREE, np.int64)
         self.used = np.zeros(self.capacity, np.int64)
 
-    def plan(self, window: Window, pinned: Window | None = None, later: Sequence[Window] = ()):
-        """Make room for a window, and return what is to be read: `Reads`.
+    def plan(
+        self, window: Window, pinned: Window | None = None, later: Sequence[Window] = ()
+    ) -> Reads:
+        """Make room for a window, and return what is to be read.
 
         A row of `window` or of `pinned` is never evicted. Of the others, the row whose next use in
         `later` is farthest goes first. Where `later` tells of no use, the row that was used longest
@@ -115,6 +128,10 @@ class RowCache:
             The one before, which training still reads.
         later : sequence of Windows
             Those behind `window`, in order.
+
+        Returns
+        -------
+        Reads
 
         Raises
         ------
@@ -131,7 +148,7 @@ class RowCache:
         slots = _largest(next_use, len(rows))
         if len(slots) < len(rows) or np.any(next_use[slots] < window.end):
             raise ValueError(
-                f"the cache must have a slot for each row of two windows, and has {self.capacity}"
+                f"capacity must be a slot for each row of two windows, got {self.capacity}"
             )
         evicted = self.row_in[slots]
         self.slot_of[evicted[evicted != FREE]] = FREE

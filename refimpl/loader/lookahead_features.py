@@ -14,7 +14,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
-from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix
+from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
 from refimpl.loader.files import open_features
 from refimpl.loader.lookahead import RowCache, Window, window_of
 
@@ -74,6 +74,8 @@ class LookaheadFeatures:
         As `open_features`, or if `memory` is too small for a row.
     OSError
         If the file cannot be opened.
+    MemoryError
+        If the cache finds no memory.
     """
 
     gnn: Any = None  # the implementation; bound in each package
@@ -112,7 +114,13 @@ class LookaheadFeatures:
     def expect(
         self, window: Window, pinned: Window | None = None, later: Sequence[Window] = ()
     ) -> None:
-        """Begin to read the rows of a window; see `RowCache.plan`."""
+        """Begin to read the rows of a window.
+
+        Parameters
+        ----------
+        window, pinned, later
+            As for `RowCache.plan`.
+        """
         self.finish()
         reads = self.rows.plan(window, pinned, later)
         self.counts.asked += len(window.rows)
@@ -137,7 +145,13 @@ class LookaheadFeatures:
     def gather(
         self, X: object, rows: Integers, scaling: Any = None, dtype: FloatDtype | None = None
     ) -> Matrix[Any]:
-        """Return rows of the features as `gather_rows` does from X, the same features mapped."""
+        """Return rows of the features.
+
+        Parameters
+        ----------
+        X, rows, scaling, dtype
+            As for `gather_rows`. X is not read: the rows of the file are the same.
+        """
         rows = require.ids("rows", rows, 0, self.shape[0], np.int64)
         slots = self.rows.slot_of[rows]
         if np.any(slots < 0) or np.any(self._coming[slots]):
@@ -236,11 +250,12 @@ class Windows:
 
     def _draw(self):
         """Return minibatches whose rows are at most half of the cache, and their `Window`."""
-        minibatches, rows = [], np.empty(0, np.int64)
+        minibatches: list[Any] = []
+        rows: Positions = np.empty(0, np.int64)
         while len(minibatches) < self.most:
             next_one = next(self.minibatches) if self.spare is None else self.spare
             self.spare = None
-            both = np.union1d(rows, self.inputs(next_one))
+            both = np.union1d(rows, np.asarray(self.inputs(next_one), np.int64))
             if 2 * len(both) > self.features.capacity:
                 if not minibatches:
                     raise CacheTooSmall(

@@ -70,7 +70,7 @@ def test_a_window_that_is_trained_on_keeps_its_rows():
     slots = rows.slot_of[[0, 1]].copy()
     rows.plan(second, first)
     assert rows.slot_of[[0, 1]].tolist() == slots.tolist() and (rows.slot_of[[2, 3]] >= 0).all()
-    with pytest.raises(ValueError, match="a slot for each row of two windows, and has 4"):
+    with pytest.raises(ValueError, match="a slot for each row of two windows, got 4"):
         rows.plan(window_of([[4, 5, 6]], 2), second)
 
 

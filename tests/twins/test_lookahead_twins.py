@@ -69,6 +69,15 @@ def test_arguments_are_checked(gnn, rows, slots, depth, message):
         gnn.loader.read_rows(0, 0, rows, slots, np.empty((9, 4), np.float32), depth)
 
 
+def test_a_cache_that_cannot_be_written_is_refused(gnn):
+    cache = np.empty((9, 4), np.float32)
+    cache.flags.writeable = False
+    with pytest.raises(ValueError, match="cache must be writeable"):
+        gnn.loader.read_rows(0, 0, [0], [0], cache)
+    with pytest.raises(TypeError, match="cache must be float32 or float16 or float64"):
+        gnn.loader.read_rows(0, 0, [0], [0], np.empty((9, 4), np.int32))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("graph") / "communities"
