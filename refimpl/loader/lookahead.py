@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl.hints import Int, Integers, Positions
 
 FREE = -1  # no row in a slot, or no slot of a row
@@ -68,10 +69,34 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
     Returns
     -------
     Window
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not as above.
     """
+    begin = require.integer("begin", begin, 0, 2**31)
+    minibatches = [
+        require.ids("minibatches", rows, 0, 2**62, np.int64)
+        for rows in require.listed("minibatches", minibatches, "arrays of rows")
+    ]
     numbers = np.repeat(np.arange(begin, begin + len(minibatches)), list(map(len, minibatches)))
-    rows, at = np.unique(np.concatenate([*minibatches, []]).astype(np.int64), return_index=True)
+    together = np.concatenate([np.empty(0, np.int64), *minibatches])
+    rows, at = np.unique(together, return_index=True)
     return Window(rows, numbers[at], begin + len(minibatches))
+
+
+def plan_arguments(cache, window, pinned, later):
+    """Check the arguments of `RowCache.plan`; return them."""
+
+    def checked(name, known):
+        known = require.record(name, known, Window)
+        rows = require.ids(name, known.rows, 0, cache.n, np.int64)
+        return Window(rows, require.positions(name, known.first, len(rows), 2**62), known.end)
+
+    later = [checked("later", one) for one in require.listed("later", later, "windows")]
+    pinned = None if pinned is None else checked("pinned", pinned)
+    return cache, checked("window", window), pinned, later
 
 
 @dataclass(eq=False)
@@ -112,6 +137,7 @@ class RowCache:
         self.row_in = np.full(self.capacity, FREE, np.int64)
         self.used = np.zeros(self.capacity, np.int64)
 
+    @checked_by(plan_arguments)
     def plan(
         self, window: Window, pinned: Window | None = None, later: Sequence[Window] = ()
     ) -> Reads:
@@ -135,8 +161,9 @@ class RowCache:
 
         Raises
         ------
-        ValueError
-            If the rows of `window` and `pinned` are more than the slots.
+        TypeError, ValueError
+            If an argument is not as above, or the rows of `window` and `pinned` are more than the
+            slots.
         """
         next_use = UNKNOWN - self.used
         next_use[self.row_in == FREE] = 2 * UNKNOWN - 1  # a free slot is taken first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -20,6 +21,8 @@ from refimpl.loader.lookahead import RowCache, Window, window_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+OF_A_SLOT = 8 + 8 + 8 + 1  # bytes: its row, when it was used, its next use, whether a read comes
 
 
 class CacheTooSmall(ValueError):
@@ -87,18 +90,18 @@ class LookaheadFeatures:
         self._offset = getattr(X, "offset", 0)
         n, d = X.shape
         self.row_bytes = d * X.itemsize
-        tables = 4 * n, 16 + 8 + 1  # of each row of the file; of each slot, and of its next use
         memory = require.integer("memory", memory, 1, 2**62)
-        capacity = min((memory - tables[0]) // (self.row_bytes + tables[1]), max(n, 1))
-        if capacity < 1:
+        if memory < self.bytes_for(1):
             raise ValueError(
                 f"memory must hold the place of each of {n} rows and one row, which are "
-                f"{tables[0] + self.row_bytes + tables[1]} bytes, got {memory}"
+                f"{self.bytes_for(1)} bytes, got {memory}"
             )
+        capacity = min((memory - 4 * n) // (self.row_bytes + OF_A_SLOT), max(n, 1))
         self.rows = RowCache(n, capacity)
         self.cache = np.empty((capacity, d), X.dtype)
         self.counts = ReadCounts()
         self._file = _opened(self.path)
+        self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
         self._coming = np.zeros(capacity, bool)  # slots whose rows are being read
         self._windows: deque[Window] = deque()  # the one that is trained on, and those expected
@@ -111,6 +114,10 @@ class LookaheadFeatures:
         """Rows that the cache can hold."""
         return self.rows.capacity
 
+    def bytes_for(self, rows: int) -> int:
+        """Return the memory of a cache of so many rows, in bytes."""
+        return 4 * self.shape[0] + rows * (self.row_bytes + OF_A_SLOT)
+
     def expect(
         self, window: Window, pinned: Window | None = None, later: Sequence[Window] = ()
     ) -> None:
@@ -121,6 +128,8 @@ class LookaheadFeatures:
         window, pinned, later
             As for `RowCache.plan`.
         """
+        if not self._closing.alive:
+            raise ValueError(f"the features of {self.path} must be open, and are closed")
         self.finish()
         reads = self.rows.plan(window, pinned, later)
         self.counts.asked += len(window.rows)
@@ -179,9 +188,7 @@ class LookaheadFeatures:
     def close(self) -> None:
         """End the thread and close the file; may be called again."""
         self._thread.shutdown()
-        if self._file is not None:
-            os.close(self._file)
-            self._file = None
+        self._closing()
 
     def __enter__(self) -> Self:
         return self
@@ -225,7 +232,6 @@ class Windows:
         self.spare: Any = None
         self.now: deque[Any] = deque()
         self.known: deque[tuple[list, Window]] = deque()
-        self.last: Window | None = None
 
     def __iter__(self) -> Self:
         return self
@@ -256,11 +262,13 @@ class Windows:
             next_one = next(self.minibatches) if self.spare is None else self.spare
             self.spare = None
             both = np.union1d(rows, np.asarray(self.inputs(next_one), np.int64))
-            if 2 * len(both) > self.features.capacity:
+            needed = min(2 * len(both), self.features.shape[0])
+            if needed > self.features.capacity:
                 if not minibatches:
                     raise CacheTooSmall(
-                        f"memory must hold the rows of two minibatches, {2 * len(both)}, and has "
-                        f"{self.features.capacity}"
+                        f"memory must hold the {needed} rows of two minibatches, which are "
+                        f"{self.features.bytes_for(needed)} bytes, and holds "
+                        f"{self.features.capacity} rows"
                     )
                 self.spare = next_one
                 break

@@ -74,6 +74,20 @@ def test_a_window_that_is_trained_on_keeps_its_rows():
         rows.plan(window_of([[4, 5, 6]], 2), second)
 
 
+@pytest.mark.parametrize(
+    ("window", "pinned", "later", "message"),
+    [
+        (window_of([[9]], 0), None, (), r"window must be in \[0, 9\)"),
+        (window_of([[1]], 0), [1], (), "pinned must be like Window"),
+        (window_of([[1]], 0), None, [window_of([[0]], 0), 3], "later must be like Window"),
+        (window_of([[1]], 0), None, window_of([[1]], 0), "later must be like Window"),
+    ],
+)
+def test_windows_are_checked(window, pinned, later, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        RowCache(9, 4).plan(window, pinned, later)
+
+
 def test_a_window_names_the_first_minibatch_of_each_row():
     window = window_of([[5, 2], [2, 7], []], 3)
     assert [x.tolist() for x in window[:2]] == [[2, 5, 7], [3, 3, 4]] and window.end == 6

@@ -93,13 +93,14 @@ def opened(gnn, folder, capacity):
 
 
 METHODS = {
+    "large": Neighbor(batch_size=5000, fanouts=(5, 3)),
     "neighbor": Neighbor(batch_size=100, fanouts=(5, 3)),
     "workers": Neighbor(batch_size=80, fanouts=(5, 3), workers=2),
     "fresh": Fresh(batch_size=300, fanouts=(5, 3), buffer=40_000),
 }
 
 
-CASES = [("neighbor", 4100), ("neighbor", 20_000), ("workers", 7000), ("fresh", 7000)]
+CASES = [("neighbor", 4100), ("large", 20_000), ("workers", 7000), ("fresh", 7000)]
 
 
 @pytest.mark.runs
@@ -157,6 +158,8 @@ def test_rows_whose_read_failed_are_read_again(gnn, folder):
             features.gather(None, rows)
         features._file = file
         assert_array_equal(features.gather(None, rows), X[rows])
+    with pytest.raises(ValueError, match="must be open"):
+        features.gather(None, rows + 100)
 
 
 def test_a_cache_that_is_too_small_is_refused(gnn, folder):

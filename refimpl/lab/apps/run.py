@@ -215,9 +215,7 @@ def _reading_ahead():
     """Turn what features on storage cannot do while training into a UserError."""
     try:
         yield
-    except CacheTooSmall as error:
-        raise UserError(f"--memory: {error}") from error
-    except ReadFailed as error:
+    except (CacheTooSmall, ReadFailed) as error:
         raise UserError(str(error)) from error
 
 
@@ -234,7 +232,7 @@ def _lookahead(found, half):
             "--half-features does not go with --features-in lookahead: store half features by "
             "minibatch-gnn convert --feature-dtype float16"
         )
-    with user_errors("--memory"):
+    with user_errors():
         return found.gnn.loader.LookaheadFeatures(X.filename, found.settings["memory"])
 
 
