@@ -60,6 +60,10 @@ class RunConfig(NetworkConfig, Protocol):
         """How many hops away the farthest node is that a node's output depends on."""
 
     @property
+    def eval_memory(self) -> int:
+        """Bytes for the exact pass, and for products over features in a file."""
+
+    @property
     def shuffle(self) -> float:
         """Share of the nodes of each part that change places after an epoch."""
 
