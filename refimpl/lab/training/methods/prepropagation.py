@@ -38,7 +38,7 @@ class Prepropagation(MethodSettings):
     """
 
     name: ClassVar[str] = "prepropagation"
-    description: ClassVar[str] = "batches of rows"
+    description: ClassVar[str] = "batches"
     setup_step: ClassVar[str] = "propagating features"
     counts_loads: ClassVar[bool] = True
 
