@@ -18,6 +18,8 @@ from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.methods.prepropagation import propagated_rows
 from refimpl.lab.training.model import TrainedModel
 
+pytestmark = pytest.mark.runs
+
 WAYS = [
     {},
     {"powers": "last", "layers": 1, "classifier": "layer"},  # SGC

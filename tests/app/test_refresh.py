@@ -142,6 +142,19 @@ def test_passes_are_at_equal_distances(gnn, dataset):
         np.testing.assert_array_equal(next(others), partition.nodes(ahead))
 
 
+@pytest.mark.parametrize("warmup", [0, 3])
+def test_fresh_counts_passes(gnn, dataset, warmup):
+    """Each pass of either kind is an iteration of the cache, from the one that warms up last on."""
+    with gnn.make_trainer(dataset, config_of("fresh", refresh=2, warmup=warmup)) as trainer:
+        cache, seen = trainer.state.cache, []
+        begin = cache.begin_update
+        cache.begin_update = lambda i: (seen.append(i), begin(i))
+        for _ in range(5):
+            trainer.step()
+    assert seen == list(range(3 * warmup, 15))
+    assert cache.ring.start_iter == 3 * warmup
+
+
 @pytest.mark.parametrize(("method", "options"), WAYS)
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, method, options):
     options = {"refresh": 2, **options}
