@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import tempfile
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 import numpy as np
@@ -67,18 +68,25 @@ class RowIterations:
     cache = None
 
     def __init__(self, run):
-        self.run, seed, count = run, run.config.rng, len(run.roots)
-        order = run.gnn.streams.pick_without_replacement(key(seed, SHUFFLE, 0), 0, count, count)
+        self.run, seed, k = run, run.config.rng, len(run.roots)
+        order = run.gnn.streams.pick_without_replacement(key(seed, SHUFFLE, 0), 0, k, k)
         self.nodes = run.roots[order]  # whose rows those of Z are
         with timed("normalization"):
             self.Z = propagated_rows(run, self.nodes)
+        self.batches = self._batches()
+
+    def _batches(self):
+        """Yield (nodes, their rows) of one minibatch after another, of those here, without end."""
+        turns, size = self.run.turns, self.run.config.method.batch_size
+        for number in map(turns.number, count(self.run.begun)):
+            first = number % -(-len(self.nodes) // size) * size
+            batch = slice(first, first + size)
+            yield self.nodes[batch], np.array(self.Z[batch])
 
     def iteration(self):
         """Go forward and back over the next rows; return the `Step`."""
-        run, L, size = self.run, self.run.config.layers, self.run.config.method.batch_size
-        first = run.number % -(-len(self.nodes) // size) * size
-        nodes, H = self.nodes[first : first + size], np.array(self.Z[first : first + size])
-        passes = run.passes()
+        run, L = self.run, self.run.config.layers
+        (nodes, H), passes = next(self.batches), run.passes()
 
         for l in range(1, L + 1):
             H = passes.forward(l, None, H)
