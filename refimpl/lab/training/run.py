@@ -61,6 +61,10 @@ class RunConfig(NetworkConfig, Protocol):
         """How many hops away the farthest node is that a node's output depends on."""
 
     @property
+    def eval_memory(self) -> int:
+        """Bytes for the exact pass, and for products over features in a file."""
+
+    @property
     def shuffle(self) -> float:
         """Share of the nodes of each part that change places after an epoch."""
 
@@ -108,7 +112,11 @@ class Run:
     @property
     def begun(self):
         """How many minibatches have been gone over here."""
-        return self.turns.begun(self.state.iterations)
+        return self.begun_by(0)
+
+    def begun_by(self, ahead):
+        """Return how many minibatches are gone over here once `ahead` more steps are done."""
+        return self.turns.begun(self.state.iterations + ahead)
 
     @property
     def graph(self):
@@ -216,6 +224,10 @@ class Run:
     def passes(self):
         """Return the `Passes` of the next iteration."""
         return Passes(self.stack, self.state.weights, self.number)
+
+    def forward_only(self):
+        """Return the `Passes` of a forward pass that drops nothing."""
+        return Passes(self.stack, self.state.weights)
 
     def adam(self):
         """Return the `AdamState` of this step; None where several workers move the weights."""
