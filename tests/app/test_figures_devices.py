@@ -333,7 +333,7 @@ def test_steps_between_processes_stand_below_the_model(monkeypatch):
     rows = rows_of(experiment_of(devices), lab)
     *_, last = devices.table(lab, rows)[1]
     assert last[0] == "measured: 2 processes, FreshGNN: 1.75 (1.50 to 2.00) times as fast as one"
-    assert "1.75 (1.50 to 2.00) times (FreshGNN)" in devices.verdicts(lab, rows)[0].ours
+    assert "1.75 (1.50 to 2.00) with FreshGNN" in devices.verdicts(lab, rows)[0].ours
     assert devices.plot(lab, rows)
 
 

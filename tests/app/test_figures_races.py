@@ -223,7 +223,7 @@ def test_more_cores_are_judged_by_what_is_printed_for_them():
 )
 def test_depth_is_linear_or_not(times, want):
     verdict = depth._linear(depth_rows(times, (1, 10, 100, 1000)), 1)
-    assert verdict.outcome == want and "layer sampling becomes 1000.0 times" in verdict.ours
+    assert verdict.outcome == want and "of layer sampling 1000.0 times as long" in verdict.ours
 
 
 @pytest.mark.parametrize(
