@@ -16,6 +16,7 @@ from refimpl.lab.training.models.base import NetworkConfig
 from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
+from refimpl.loader.lookahead_features import LookaheadFeatures, Windows
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
@@ -81,8 +82,9 @@ class Run:
         With everything filled in that depends on the data.
     stack : Stack
     state : TrainState
-    features : array, FeatureParts or None
+    features : array, FeatureParts, LookaheadFeatures or None
         Where training reads the features of node i of `graph` as row i, if not in the data set.
+        `LookaheadFeatures` has the rows of the data set, before scaling.
     turns : Turns
         Whose minibatches are gone over here.
     worker : int
@@ -94,7 +96,7 @@ class Run:
     config: RunConfig
     stack: Stack
     state: TrainState
-    features: np.ndarray | FeatureParts | None = None
+    features: np.ndarray | FeatureParts | LookaheadFeatures | None = None
     turns: Turns = ALONE
     worker: int = 0
 
@@ -129,6 +131,8 @@ class Run:
         nodes = np.arange(self.graph.n) if nodes is None else nodes
         if isinstance(self.features, FeatureParts):
             return self.features.load(nodes)
+        if isinstance(self.features, LookaheadFeatures):
+            return self.dataset.inputs(self.dataset.in_graph(nodes), self.features.gather)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
         nodes = self.dataset.in_graph(nodes)
@@ -140,7 +144,7 @@ class Run:
     @property
     def row_bytes(self):
         """Bytes of a node's features where `load` reads them; of sparse features the mean."""
-        if isinstance(self.features, FeatureParts):
+        if isinstance(self.features, FeatureParts | LookaheadFeatures):
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
         if require.issparse(X):
@@ -155,6 +159,10 @@ class Run:
         """
         if isinstance(self.features, FeatureParts):
             return Ahead(minibatches, inputs, self.features.ask)
+        if isinstance(self.features, LookaheadFeatures):
+            return Windows(
+                minibatches, lambda one: self.dataset.in_graph(inputs(one)), self.features
+            )
         return minibatches
 
     def targets(self, nodes):
@@ -258,7 +266,7 @@ def warn_of_ignored_weights(dataset, model):
 
 def checked_features(
     features: object, dataset: Dataset, config: RunConfig
-) -> np.ndarray | FeatureParts | None:
+) -> np.ndarray | FeatureParts | LookaheadFeatures | None:
     """Return `features` if training can read its rows of features from there, or raise."""
     if features is None:
         return None
@@ -267,6 +275,14 @@ def checked_features(
             "features must be None: training multiplies the entries of the data set's sparse "
             "features. For rows of an array give the data set features.toarray()"
         )
+    if isinstance(features, LookaheadFeatures):
+        X = dataset.features
+        if (features.shape, features.dtype) != (X.shape, X.dtype):
+            raise ValueError(
+                f"features must be the file of the data set's own, {X.dtype} {X.shape}, got "
+                f"{features.dtype} {features.shape}"
+            )
+        return features
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray | FeatureParts):
         raise TypeError(f"features must be an array, got {type(features).__name__}")
