@@ -113,7 +113,7 @@ class Block:
         block._freeze(start, end, indices, n_src, edge_ids, weights)
         return block
 
-    def _of_entries(self, at=slice(None)):
+    def _of_entries(self, at):
         """Return `edge_ids` and `weights` of the entries `at`; None stays None."""
         return [None if of is None else of[at] for of in (self.edge_ids, self.weights)]
 

@@ -206,15 +206,13 @@ def relation_blocks(
     lengths = np.bincount(kind.astype(np.int64) * n_dst + row, minlength=relations * n_dst)
     lengths = lengths.reshape(relations, n_dst)
     cuts = np.cumsum(lengths.sum(axis=1))[:-1]
-    weighted = isinstance(pattern, Block) and pattern.weights is not None
+    weights = pattern.weights if isinstance(pattern, Block) else None
     blocks = []
     for length, own in zip(lengths, np.split(order, cuts), strict=True):
         end, j = np.cumsum(length), live[own]
-        weights = pattern.weights[j] if weighted else None
-        part = Block._trusted(
-            end - length, end, pattern.indices[j], pattern.n_src, ids[own], weights
-        )
-        blocks.append(part)
+        of_entries = ids[own], None if weights is None else weights[j]
+        rows = end - length, end, pattern.indices[j]
+        blocks.append(Block._trusted(*rows, pattern.n_src, *of_entries))
     return tuple(blocks)
 
 

@@ -139,7 +139,8 @@ class Csr2:
     def block(self):
         """Return what is left as a Block."""
         old = self.source
-        return Block._trusted(old.start, self.end, old.indices, old.n_src, *old._of_entries())
+        of_entries = old.edge_ids, old.weights
+        return Block._trusted(old.start, self.end, old.indices, old.n_src, *of_entries)
 
 
 LAYOUTS: dict[str, Any] = {"csr2": Csr2, **OTHERS}

@@ -139,10 +139,10 @@ def fields_of(value):
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return dict(zip(value._fields, value, strict=True))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        given = {one.name: getattr(value, one.name) for one in dataclasses.fields(value) if one.init}
+        given = [field.name for field in dataclasses.fields(value) if field.init]
         if isinstance(value, Block) and value.weights is None:
-            del given["weights"]
-        return given
+            given.remove("weights")
+        return {name: getattr(value, name) for name in given}
     return None
 
 
