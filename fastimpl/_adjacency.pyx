@@ -164,13 +164,16 @@ def block_values(
     Each value is multiplied by the entry's weight over the mean of its row, if there are weights.
     """
     cdef int64_t v, u, j, k, length
-    cdef double scale, sum_of_row
+    cdef double value, sum_of_row
     cdef Watch watch = new_watch()
     for v in prange(start.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, v):
             continue
         k = starts[v]
         length = starts[v + 1] - starts[v]
+        sum_of_row = 0
+        if weights is not None:
+            sum_of_row = sum_of(weights, indices, start[v], end[v], v if loops else -1)
         if loops:
             out[k] = <int32_t>v
             if degrees is None:
@@ -183,20 +186,15 @@ def block_values(
             if loops and u == v:
                 continue
             out[k] = <int32_t>u
-            if degrees is None:
+            if degrees is None and weights is None:
                 data[k] = <floating>1 / <floating>length
             else:
-                scale = <double>degrees[v] / <double>(length - 1)
-                data[k] = <floating>(
-                    scale / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
-                )
+                value = 1 / <double>length
+                if degrees is not None:
+                    value = <double>degrees[v] / <double>(length - 1)
+                    value = value / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
+                if weights is not None:
+                    value = value * (weights[j] * <double>(length - loops) / sum_of_row)
+                data[k] = <floating>value
             k = k + 1
-        if weights is not None:
-            sum_of_row = sum_of(weights, indices, start[v], end[v], v if loops else -1)
-            k = starts[v + 1]
-            length = length - loops
-            for j in range(end[v] - 1, start[v] - 1, -1):
-                if not loops or indices[j] != v:
-                    k = k - 1
-                    data[k] *= <floating>(weights[j] * <double>length / sum_of_row)
     raise_if_stopped(&watch)

@@ -339,24 +339,26 @@ def block_norm(
     live = entries_of_rows(block.start, block.end)
     src = block.indices[live]
     weights = None if block.weights is None else block.weights[live]
+    exact = dtype if weights is None else np.float64  # rounded once, at the end
     if kind == "row":
-        data = 1 / counts[dst].astype(dtype)
-        if weights is not None:
-            data *= mean_one(weights, dst, counts).astype(dtype)
+        data = 1 / counts[dst].astype(exact)
+        factors = None if weights is None else mean_one(weights, dst, counts)
     else:
         other = dst != src
         dst, src = dst[other], src[other]
         counts = np.bincount(dst, minlength=block.n_dst)
         first = np.cumsum(counts) - counts
+        if weights is not None:
+            factors = np.insert(mean_one(weights[other], dst, counts), first, 1)
         dst = np.insert(dst, first, np.arange(block.n_dst))
         src = np.insert(src, first, np.arange(block.n_dst))
         if kind == "loop":
-            data = 1 / (counts[dst] + 1).astype(dtype)
+            data = 1 / (counts[dst] + 1).astype(exact)
         else:
-            data = _estimated_sym_norm(dst, src, counts, degrees).astype(dtype)
-        if weights is not None:
-            data[dst != src] *= mean_one(weights[other], dst[dst != src], counts).astype(dtype)
+            data = _estimated_sym_norm(dst, src, counts, degrees).astype(exact)
         first, counts = first + np.arange(block.n_dst), counts + 1
+    if weights is not None:
+        data = (data * factors).astype(dtype)
     pattern = Block(first, first + counts, src, block.n_src)
     data.flags.writeable = False  # as those of the pattern: the transpose has the same
     transposed, perm = transpose_block(pattern)

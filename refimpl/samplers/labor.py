@@ -15,7 +15,6 @@ from refimpl.samplers.inclusion import draw_by_importance
 from refimpl.samplers.normal_quantiles import cos_sin, normal_quantile
 from refimpl.streams import LABOR, _uniform, key
 
-
 ROUNDS = {"labor_1": 1, "labor_2": 2, "labor_3": 3}  # LABOR-i, by mode
 
 
