@@ -1,6 +1,6 @@
 """LABOR-i: chances of the neighbours that are alike for all destinations of a layer.
 
-Balin and Catalyurek 2023, section 3.2. Not in the three papers.
+Balin and Catalyurek 2023. Not in the three papers.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def inclusion_chances(bounds, t, sources, fanout, rounds):
     """Return min(1, c_s pi_t) of each entry of a layer, after some rounds of LABOR.
 
     All pi_t are 1 at first. A round solves each c_s, and pi_t becomes pi_t max_s c_s over the
-    destinations s of t, the greatest chance of its entries. The expected number of distinct
-    sources, the sum of these numbers, never grows: with them in place of pi, c_s = 1 would be
-    enough, so no later c_s is above 1. That is also why pi_t needs no scaling: it is at most 1.
+    destinations s of t, the greatest chance of its entries. With these pi_t, c_s = 1 would be
+    enough, so no later c_s is above 1. Therefore pi_t stays at most 1 without being scaled, and
+    the expected number of distinct sources, the sum of the greatest chances, never grows.
 
     Parameters
     ----------
@@ -57,10 +57,11 @@ def inclusion_chances(bounds, t, sources, fanout, rounds):
 def row_scale(pi, fanout):
     """Return c_s: the sum of 1 / min(1, c_s pi_t) over the d neighbours is d**2 / fan-out.
 
-    The variance of their mean is then that of neighbour sampling (the paper's Equation 14, its
-    Equation 22 for weighted edges). With m certain neighbours, those with c_s pi_t >= 1, the
-    equation is m + (sum of the others' 1 / pi_t) / c_s = d**2 / fan-out. Rounds begin with m = 0;
-    each adds the neighbours that the last c_s made certain, and c_s grows.
+    The mean of independent features then has the variance that it has in LABOR-0. The authors'
+    program (`labor_pick.h` in DGL) solves the same equation, their Equation 22, to a tolerance.
+    With m certain neighbours, those with c_s pi_t >= 1, the equation is m + (sum of the others'
+    1 / pi_t) / c_s = d**2 / fan-out. The loop begins with m = 0; each pass adds the neighbours
+    that the last c_s made certain, and c_s grows.
     """
     d = len(pi)
     if fanout < 0 or d <= fanout:  # all are certain: the layer's other rows leave pi_t at 1

@@ -141,14 +141,14 @@ def sample_mfg(
 
     Notes
     -----
-    With LABOR an entry of a row of degree d is kept with probability c = min(1, fan-out / d), and
+    With "labor" an entry of a row of degree d is kept with probability c = min(1, fan-out / d), and
     its Horvitz-Thompson weight is 1 / c, the same in the whole row. `block_norm` divides by the
     number that was kept: these weights, normalised to the mean. The mean of an empty row is 0.
 
     LABOR-i keeps entry (t, s) with probability min(1, c_s pi_t) for numbers pi_t of the layer's
     sources, and its weight is 1 over this chance. c_s makes the sum of the weights of all d
-    neighbours d**2 / fan-out: then the mean has the variance of neighbour sampling, as with
-    LABOR-0, and at least as many entries as the fan-out are kept on average.
+    neighbours d**2 / fan-out, as it is with LABOR-0: the mean of independent features has the same
+    variance. At least as many entries as the fan-out are kept on average.
     """
     return _sample(graph, roots, fanouts, (seed, epoch, batch), mode, batch_dependency)
 
