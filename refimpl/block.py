@@ -39,7 +39,7 @@ class Block:
         Number of sources.
     edge_ids : (e,) integer array, optional
         Where each entry stands in the parent graph's `indices`. Stored as int64, read-only.
-    weights : (e,) array, optional
+    weights : (e,) array of real numbers, optional
         How much each entry counts in the mean of its row, above 0: 1 over its chance to be
         sampled, where the chances in a row differ. Stored as float64, read-only. Default: all
         entries of a row count alike.
