@@ -342,7 +342,8 @@ def block_norm(
     exact = dtype if weights is None else np.float64  # rounded once, at the end
     if kind == "row":
         data = 1 / counts[dst].astype(exact)
-        factors = None if weights is None else mean_one(weights, dst, counts)
+        if weights is not None:
+            factors = mean_one(weights, dst, counts)
     else:
         other = dst != src
         dst, src = dst[other], src[other]
