@@ -14,11 +14,14 @@ from bench import rival_scores
 from bench.command import Common, UsageError, numbers
 from bench.growth import kronecker
 from bench.markdown import table
+from refimpl.samplers.labor import ROUNDS
 
 COMMON = Common(timed=False)
 QUICK = {"scale": 9, "batch": 10, "batches": 8, "fanouts": [3, 2], "kappas": [1, 4]}
 QUICK |= {"scores": 1, "data": ["karate"], "epochs": 2, "hidden": 4}
 NEIGHBOR = "neighbour sampling"
+LABOR = {"labor": "LABOR-0", "labor_exact": "LABOR, exactly k"}
+LABOR |= {mode: f"LABOR-{rounds}" for mode, rounds in ROUNDS.items()}
 
 
 def add_options(parser):
@@ -62,7 +65,7 @@ def report(options):
 def samplers(options):
     """Return the arguments of each sampler, by its name."""
     found = {NEIGHBOR: {"mode": "layered"}}
-    for mode, name in (("labor", "LABOR-0"), ("labor_exact", "LABOR, exactly k")):
+    for mode, name in LABOR.items():
         for kappa in options.kappas:
             found[f"{name}, kappa {kappa}"] = {"mode": mode, "batch_dependency": kappa}
     return found

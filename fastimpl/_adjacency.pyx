@@ -141,20 +141,39 @@ def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1
     raise_if_stopped(&watch)
 
 
+cdef inline double sum_of(
+    const double[::1] weights, const int32_t[::1] indices, int64_t start, int64_t end, int64_t but
+) noexcept nogil:
+    """The sum of a row's weights in their order, without that of the column `but`."""
+    cdef double total = 0
+    cdef int64_t j
+    for j in range(start, end):
+        if indices[j] != but:
+            total = total + weights[j]
+    return total
+
+
 def block_values(
     const int64_t[:] start, const int64_t[:] end, const int32_t[::1] indices,  # IN
-    const int64_t[::1] degrees, bint loops, const int64_t[::1] starts,  # IN
+    const double[::1] weights, const int64_t[::1] degrees, bint loops,  # IN
+    const int64_t[::1] starts,  # IN
     int32_t[::1] out, floating[::1] data  # OUT
 ):
-    """Columns and values of the normalised block; `degrees` (None: the mean) makes it "sym"."""
+    """Columns and values of the normalised block; `degrees` (None: the mean) makes it "sym".
+
+    Each value is multiplied by the entry's weight over the mean of its row, if there are weights.
+    """
     cdef int64_t v, u, j, k, length
-    cdef double scale
+    cdef double value, sum_of_row
     cdef Watch watch = new_watch()
     for v in prange(start.shape[0], nogil=True, schedule="static"):
         if stopped_at(&watch, v):
             continue
         k = starts[v]
         length = starts[v + 1] - starts[v]
+        sum_of_row = 0
+        if weights is not None:
+            sum_of_row = sum_of(weights, indices, start[v], end[v], v if loops else -1)
         if loops:
             out[k] = <int32_t>v
             if degrees is None:
@@ -167,12 +186,15 @@ def block_values(
             if loops and u == v:
                 continue
             out[k] = <int32_t>u
-            if degrees is None:
+            if degrees is None and weights is None:
                 data[k] = <floating>1 / <floating>length
             else:
-                scale = <double>degrees[v] / <double>(length - 1)
-                data[k] = <floating>(
-                    scale / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
-                )
+                value = 1 / <double>length
+                if degrees is not None:
+                    value = <double>degrees[v] / <double>(length - 1)
+                    value = value / sqrt(<double>((degrees[u] + 1) * (degrees[v] + 1)))
+                if weights is not None:
+                    value = value * (weights[j] * <double>(length - loops) / sum_of_row)
+                data[k] = <floating>value
             k = k + 1
     raise_if_stopped(&watch)

@@ -56,7 +56,7 @@ def block_norm(kind, block, degrees=None, *, dtype=np.float64):
     starts = np.empty(block.n_dst + 1, np.int64)
     _adjacency.block_starts(*rows, kind != "row", starts)
     indices, data = np.empty(starts[-1], np.int32), empty((int(starts[-1]),), dtype)
-    _adjacency.block_values(*rows, degrees, kind != "row", starts, indices, data)
+    _adjacency.block_values(*rows, block.weights, degrees, kind != "row", starts, indices, data)
     pattern = Block._trusted(starts[:-1], starts[1:], indices, block.n_src)
     data.flags.writeable = False
     return Adjacency._with_late_transpose(pattern, data, _transposed)

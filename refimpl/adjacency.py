@@ -311,6 +311,9 @@ def block_norm(
     in `add_self_loops`. The matrices of JPDC'21 Equations 1, 4 and 6, for the layer sampling of
     section 7.7. O(k + n_src) time for k entries.
 
+    If the block has weights, the entry of a sampled node is multiplied by its weight over the mean
+    of the weights in its row, so that "row" is the weighted mean.
+
     Parameters
     ----------
     kind : {"row", "sym", "loop"}
@@ -333,24 +336,39 @@ def block_norm(
     counts = block.end - block.start
     dst = np.repeat(np.arange(block.n_dst), counts)
     first = np.cumsum(counts) - counts
-    src = block.indices[entries_of_rows(block.start, block.end)]
+    live = entries_of_rows(block.start, block.end)
+    src = block.indices[live]
+    weights = None if block.weights is None else block.weights[live]
+    exact = dtype if weights is None else np.float64  # rounded once, at the end
     if kind == "row":
-        data = 1 / counts[dst].astype(dtype)
+        data = 1 / counts[dst].astype(exact)
+        if weights is not None:
+            factors = mean_one(weights, dst, counts)
     else:
-        dst, src = dst[dst != src], src[dst != src]
+        other = dst != src
+        dst, src = dst[other], src[other]
         counts = np.bincount(dst, minlength=block.n_dst)
         first = np.cumsum(counts) - counts
+        if weights is not None:
+            factors = np.insert(mean_one(weights[other], dst, counts), first, 1)
         dst = np.insert(dst, first, np.arange(block.n_dst))
         src = np.insert(src, first, np.arange(block.n_dst))
         if kind == "loop":
-            data = 1 / (counts[dst] + 1).astype(dtype)
+            data = 1 / (counts[dst] + 1).astype(exact)
         else:
-            data = _estimated_sym_norm(dst, src, counts, degrees).astype(dtype)
+            data = _estimated_sym_norm(dst, src, counts, degrees).astype(exact)
         first, counts = first + np.arange(block.n_dst), counts + 1
+    if weights is not None:
+        data = (data * factors).astype(dtype)
     pattern = Block(first, first + counts, src, block.n_src)
     data.flags.writeable = False  # as those of the pattern: the transpose has the same
     transposed, perm = transpose_block(pattern)
     return Adjacency(pattern, data, data[perm], transposed, perm)
+
+
+def mean_one(weights, dst, counts):
+    """Return weights of the entries of rows `dst`, times a number that makes a row's mean 1."""
+    return weights * counts[dst] / np.bincount(dst, weights, len(counts))[dst]
 
 
 def _estimated_sym_norm(dst, src, counts, degrees):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl._support.notebook_cards import mfg_html
-from refimpl.hints import Absent, Ids, Int, Integers, Positions, Values
+from refimpl.hints import Absent, Ids, Int, Integers, Positions, Reals, Values
 
 __all__ = ["Block", "MFG", "transpose_block"]
 
@@ -39,6 +39,10 @@ class Block:
         Number of sources.
     edge_ids : (e,) integer array, optional
         Where each entry stands in the parent graph's `indices`. Stored as int64, read-only.
+    weights : (e,) array of real numbers, optional
+        How much each entry counts in the mean of its row, above 0: 1 over its chance to be
+        sampled, where the chances in a row differ. Stored as float64, read-only. Default: all
+        entries of a row count alike.
 
     Raises
     ------
@@ -51,6 +55,7 @@ class Block:
     indices: Ids
     n_src: int
     edge_ids: Positions | Absent = None
+    weights: Values | Absent = None
 
     if TYPE_CHECKING:  # more is taken than is kept
 
@@ -61,6 +66,7 @@ class Block:
             indices: Integers,
             n_src: Int,
             edge_ids: Integers | None = None,
+            weights: Reals | None = None,
         ) -> None: ...
 
     def __post_init__(self):
@@ -86,25 +92,34 @@ class Block:
                 raise ValueError(
                     f"edge_ids must have shape ({indices.size},), got {edge_ids.shape}"
                 )
-        self._freeze(start, end, indices, n_src, edge_ids)
+        weights = self.weights
+        if weights is not None:
+            weights = require.positive("weights", weights, indices.size)
+        self._freeze(start, end, indices, n_src, edge_ids, weights)
 
-    def _freeze(self, start, end, indices, n_src, edge_ids):
-        for array in (start, end, indices, edge_ids):
+    def _freeze(self, start, end, indices, n_src, edge_ids, weights):
+        arrays = {"start": start, "end": end, "indices": indices, "edge_ids": edge_ids}
+        arrays["weights"] = weights
+        for array in arrays.values():
             if array is not None:
                 array.flags.writeable = False
-        values = {"start": start, "end": end, "indices": indices, "edge_ids": edge_ids}
-        for name, value in {**values, "n_src": n_src}.items():
+        for name, value in {**arrays, "n_src": n_src}.items():
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _trusted(cls, start, end, indices, n_src, edge_ids=None):
+    def _trusted(cls, start, end, indices, n_src, edge_ids=None, weights=None):
         """Wrap arrays that a kernel has just made: no copy, no check."""
         block = object.__new__(cls)
-        block._freeze(start, end, indices, n_src, edge_ids)
+        block._freeze(start, end, indices, n_src, edge_ids, weights)
         return block
 
+    def _of_entries(self, at):
+        """Return `edge_ids` and `weights` of the entries `at`; None stays None."""
+        return [None if of is None else of[at] for of in (self.edge_ids, self.weights)]
+
     def __reduce__(self):  # copies, unpickled ones too, are read-only as well
-        return Block._trusted, (self.start, self.end, self.indices, self.n_src, self.edge_ids)
+        rows = self.start, self.end, self.indices
+        return Block._trusted, (*rows, self.n_src, self.edge_ids, self.weights)
 
     @property
     def n_dst(self) -> int:
@@ -182,10 +197,13 @@ class MFG(NamedTuple):
 
 
 def as_mfg(nodes, hops):
-    """Return the MFG of `nodes`, inputs first, and hops (bounds, ids, positions), roots first."""
+    """Return the MFG of `nodes`, inputs first, and hops, roots first.
+
+    A hop is (row bounds, local ids, positions), and the weights of its entries if they have some.
+    """
     blocks = [
-        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), edge_ids)
-        for (bounds, indices, edge_ids), src in zip(hops[::-1], nodes[:-1], strict=True)
+        Block._trusted(bounds[:-1], bounds[1:], indices, len(src), *of_entries)
+        for (bounds, indices, *of_entries), src in zip(hops[::-1], nodes[:-1], strict=True)
     ]
     return MFG(tuple(nodes), tuple(blocks))
 
@@ -210,7 +228,8 @@ def transpose_block(block: Block) -> tuple[Block, Positions]:
     -------
     transpose : Block
         Rows are the block's sources, entries its destinations, ascending in each row. Only live
-        entries are there. Without `edge_ids`: they are ``block.edge_ids[perm]``.
+        entries are there. Without `edge_ids` and `weights`: they are ``block.edge_ids[perm]`` and
+        ``block.weights[perm]``.
     perm : (live entries,) int64 array
         ``perm[k]`` is where entry k of the transpose stands in ``block.indices``.
 

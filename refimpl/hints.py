@@ -115,7 +115,9 @@ FloatDtype: TypeAlias = (
     | Literal["float32", "float64"]
 )
 FilePath: TypeAlias = str | os.PathLike[str]
-SampleMode: TypeAlias = Literal["layered", "shared", "labor", "labor_exact"]
+SampleMode: TypeAlias = Literal[
+    "layered", "shared", "labor", "labor_exact", "labor_1", "labor_2", "labor_3"
+]
 
 P = ParamSpec("P")
 R = TypeVar("R")

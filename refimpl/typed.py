@@ -189,7 +189,7 @@ def relation_blocks(
     Returns
     -------
     tuple of Blocks
-        One a relation, with `edge_ids`.
+        One a relation, with `edge_ids`, and with `weights` if `pattern` is a Block with weights.
 
     Raises
     ------
@@ -205,13 +205,14 @@ def relation_blocks(
     order = np.argsort(kind, kind="stable")  # by (relation, row), and in a row as they were
     lengths = np.bincount(kind.astype(np.int64) * n_dst + row, minlength=relations * n_dst)
     lengths = lengths.reshape(relations, n_dst)
-    sources, ids = pattern.indices[live[order]], ids[order]
     cuts = np.cumsum(lengths.sum(axis=1))[:-1]
-    parts = zip(lengths, np.split(sources, cuts), np.split(ids, cuts), strict=True)
+    weights = pattern.weights if isinstance(pattern, Block) else None
     blocks = []
-    for length, indices, own_ids in parts:
-        end = np.cumsum(length)
-        blocks.append(Block._trusted(end - length, end, indices, pattern.n_src, own_ids))
+    for length, own in zip(lengths, np.split(order, cuts), strict=True):
+        end, j = np.cumsum(length), live[own]
+        of_entries = ids[own], None if weights is None else weights[j]
+        rows = end - length, end, pattern.indices[j]
+        blocks.append(Block._trusted(*rows, pattern.n_src, *of_entries))
     return tuple(blocks)
 
 

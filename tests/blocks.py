@@ -26,6 +26,8 @@ def block_arguments(draw):
     arguments = {name: np.array(values, dtype) for name, values in arrays.items()}
     if draw(st.booleans(), label="with edge_ids"):
         arguments["edge_ids"] = np.arange(len(indices))[::-1] + 5
+    if draw(st.booleans(), label="with weights"):
+        arguments["weights"] = 1 + np.arange(len(indices)) * 0.3
     return {**arguments, "n_src": n_src}
 
 

@@ -39,6 +39,15 @@ def mfgs(draw, max_layers=3):
     return mfg_of(draw(block_chains(depth)), edge_ids=draw(st.booleans(), label="edge_ids"))
 
 
+def weighted(mfg):
+    """Return an MFG with a weight for each entry, all different."""
+    blocks = [
+        Block(b.start, b.end, b.indices, b.n_src, b.edge_ids, 1 + 0.3 * np.arange(b.e))
+        for b in mfg.blocks
+    ]
+    return MFG(mfg.nodes, tuple(blocks))
+
+
 @st.composite
 def hits(draw, mfg):
     """Draw which embeddings are cached: none of a root."""
@@ -55,9 +64,10 @@ def no_hits(mfg):
 
 
 def edges(block):
-    """Return the live entries of each row: (source, position in the graph) in their order."""
+    """Return the live entries of each row in order: (source, position in the graph, any weight)."""
     ids = np.full(block.e, -1) if block.edge_ids is None else block.edge_ids
+    arrays = [block.indices, ids] if block.weights is None else [block.indices, ids, block.weights]
     return [
-        list(zip(block.indices[a:b].tolist(), ids[a:b].tolist(), strict=True))
+        list(zip(*(values[a:b].tolist() for values in arrays), strict=True))
         for a, b in zip(block.start, block.end, strict=True)
     ]

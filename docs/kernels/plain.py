@@ -10,14 +10,20 @@ def sample_mfg(graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency
     nodes, blocks, rows = [list(roots)], [], {}
     for hop, fanout in enumerate(fanouts):  # the roots' hop first, which is layer L
         dst, layer = nodes[0], len(fanouts) - hop
-        for v in dst:
-            row = range(graph.indptr[v], graph.indptr[v + 1])
+        all_rows = {v: range(graph.indptr[v], graph.indptr[v + 1]) for v in dst}
+        name = seed, epoch, batch, layer
+        if mode[-1] in "123":
+            chance = chances(graph, all_rows, fanout, int(mode[-1]))
+        for v, row in all_rows.items():
             if isinstance(fanout, list):
-                name = seed, RELATION, epoch, batch, layer
-                rows[v] = by_relation(graph.edge_types, row, fanout, name, v)
+                of_relation = seed, RELATION, epoch, batch, layer
+                rows[v] = by_relation(graph.edge_types, row, fanout, of_relation, v)
+            elif mode[-1] in "123":  # an entry's weight is 1 over its chance
+                r = {j: variate(graph.indices[j], *name, batch_dependency) for j in row}
+                rows[v] = [j for j in row if chance[j] == 1 or r[j] < chance[j]]
             elif mode.startswith("labor"):
                 nodes_of_row = [graph.indices[j] for j in row]
-                r = [variate(u, seed, epoch, batch, layer, batch_dependency) for u in nodes_of_row]
+                r = [variate(u, *name, batch_dependency) for u in nodes_of_row]
                 rows[v] = by_variates(row, fanout, r, mode)
             elif mode == "layered":
                 rows[v] = pick(row, fanout, key(seed, NEIGHBOR, epoch, batch, layer, v))
@@ -58,6 +64,32 @@ def by_variates(row, fanout, r, mode):
     return sorted(row[i] for i in (below if mode == "labor" else ranked[:fanout]))
 
 
+def chances(graph, rows, fanout, rounds):
+    if fanout == 0:
+        return {j: 0 for row in rows.values() for j in row}
+    pi = {graph.indices[j]: 1.0 for row in rows.values() for j in row}
+    for left in range(rounds, -1, -1):
+        c = {v: scale([pi[graph.indices[j]] for j in row], fanout) for v, row in rows.items()}
+        greatest = dict.fromkeys(pi, 0)
+        for v, row in rows.items():
+            for j in row:
+                greatest[graph.indices[j]] = max(greatest[graph.indices[j]], c[v])
+        if left:
+            pi = {t: pi[t] * greatest[t] for t in pi}
+    return {j: min(c[v] * pi[graph.indices[j]], 1) for v, row in rows.items() for j in row}
+
+
+def scale(pi, fanout):
+    if fanout < 0 or len(pi) <= fanout:
+        return 1.0
+    target, c, certain, found = len(pi) ** 2 / fanout, 0, -1, 0
+    while certain < found < len(pi):  # the sum of 1 / min(1, c p) becomes the target
+        certain = found
+        c = sum(1 / p for p in pi if 1 / p >= c) / (target - certain)
+        found = sum(1 / p < c for p in pi)
+    return c
+
+
 def by_relation(types, row, fanouts, name, v):
     drawn = []
     for r, fanout in enumerate(fanouts):
@@ -68,19 +100,23 @@ def by_relation(types, row, fanouts, name, v):
 def block_norm(kind, block, degrees):
     start, end, indices, data = [], [], [], []
     for v in range(len(block.start)):
-        sources = [block.indices[j] for j in range(block.start[v], block.end[v])]
-        if kind != "row":  # the node itself, first in its row and only there
-            sources = [v] + [u for u in sources if u != v]
+        row = range(block.start[v], block.end[v])
+        if kind != "row":
+            row = [j for j in row if block.indices[j] != v]
         start.append(len(indices))
-        for u in sources:
+        if kind != "row":  # the node itself, first in its row and only there
+            indices.append(v)
+            data.append(1 / ((degrees[v] if kind == "sym" else len(row)) + 1))
+        weights = [1.0 if block.weights is None else block.weights[j] for j in row]
+        for j, weight in zip(row, weights, strict=True):
+            u = block.indices[j]
             indices.append(u)
-            if kind != "sym":
-                data.append(1 / len(sources))
-            elif u == v:
-                data.append(1 / (degrees[v] + 1))
-            else:  # times the degree of v over how many neighbours were sampled
-                scale = degrees[v] / (len(sources) - 1)
-                data.append(scale / math.sqrt((degrees[u] + 1) * (degrees[v] + 1)))
+            if kind == "sym":  # times the degree of v over how many neighbours were sampled
+                root = math.sqrt((degrees[u] + 1) * (degrees[v] + 1))
+                value = degrees[v] / len(row) / root
+            else:
+                value = 1 / (len(row) + (kind == "loop"))
+            data.append(value * (weight * len(row) / sum(weights)))
         end.append(len(indices))
     return start, end, indices, data
 

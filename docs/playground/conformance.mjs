@@ -140,8 +140,8 @@ function numbers(integers) {
 const MAKE = {
   TypedGraph: ({ graph, edge_types, relations, node_types }) =>
     new TypedGraph(graph, edge_types, relations, node_types),
-  Block: ({ start, end, indices, n_src, edge_ids }) =>
-    new Block(numbers(start), numbers(end), indices, n_src, edge_ids && numbers(edge_ids)),
+  Block: ({ start, end, indices, n_src, edge_ids, weights }) =>
+    new Block(numbers(start), numbers(end), indices, n_src, edge_ids && numbers(edge_ids), weights),
   MFG: ({ nodes, blocks }) => new MFG(nodes, blocks),
   Entries: ({ rows, slot_of, back, stamp }) => new Entries(rows, slot_of, back, stamp),
 };

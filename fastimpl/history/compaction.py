@@ -30,12 +30,13 @@ def live_layers(pruned):
         ends = empty((max(count, 0),), np.int64)
         starts = _compaction.bounds(block.start, block.end, below, ends)
         indices = empty((int(ends[-1]) if count > 0 else 0,), np.int32)
-        edge_ids = None if block.edge_ids is None else empty((len(indices),), np.int64)
-        old = block.start, block.end, block.indices, block.edge_ids
+        ids = _ids(block)
+        edge_ids = None if ids is None else empty((len(indices),), np.int64)
+        old = block.start, block.end, block.indices, ids
         if count < 0 or not _compaction.entries(*old, below, place, starts, indices, edge_ids):
             raise ValueError(DEAD)
         order[layer - 1], computed[layer - 1] = below, chosen
-        blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
+        blocks[layer - 1] = _block_of(block, starts, ends, indices, len(below), edge_ids)
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
 
 
@@ -49,11 +50,22 @@ def prune_layers(mfg, hit):
     for layer in range(L, 0, -1):
         block, above = mfg.blocks[layer - 1], order[layer]
         chosen = np.empty(len(above), np.bool_)
-        parts = block.start, block.end, block.indices, block.edge_ids
+        parts = block.start, block.end, block.indices, _ids(block)
         masks = hit[layer - 1].view(np.uint8), chosen.view(np.uint8)
         nodes = mfg.nodes[layer - 1]
         below, *parts = _compaction.prune(*parts, nodes, above, *masks)
         starts, ends, indices, edge_ids = parts
         order[layer - 1], computed[layer - 1] = below, chosen
-        blocks[layer - 1] = Block._trusted(starts, ends, indices, len(below), edge_ids)
+        blocks[layer - 1] = _block_of(block, starts, ends, indices, len(below), edge_ids)
     return LiveRows(tuple(order), tuple(computed), tuple(blocks))
+
+
+def _ids(block):
+    """Return what a kernel copies for each entry: its position in the block if it has weights."""
+    return block.edge_ids if block.weights is None else np.arange(block.e)
+
+
+def _block_of(block, starts, ends, indices, n_src, ids):
+    """Return the Block of some rows of `block`; `ids` are what was copied of `_ids`."""
+    of_entries = [ids] if block.weights is None else block._of_entries(ids)
+    return Block._trusted(starts, ends, indices, n_src, *of_entries)

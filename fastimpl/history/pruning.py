@@ -30,7 +30,8 @@ def prune_mfg(mfg, hit, *, uses_self=True, layout="csr2"):
         masks = [mask.view(np.uint8) for mask in (live[0], cached, computed, needed)]
         emptied = _pruning.prune_block(*rows, *masks, bool(uses_self), end)
         if layout == "csr2":
-            pruned = Block._trusted(block.start, end, block.indices, block.n_src, block.edge_ids)
+            rest = block.n_src, block.edge_ids, block.weights
+            pruned = Block._trusted(block.start, end, block.indices, *rest)
             work = Work(emptied, 8 * emptied)
         else:
             edges = LAYOUTS[layout](block)

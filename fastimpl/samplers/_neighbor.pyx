@@ -124,7 +124,7 @@ cdef object begin(
     self.count = dst.shape[0] - first
     self.n_dst = dst.shape[0]
     if isinstance(draws, tuple):
-        now, later, cos, sin, exact = draws
+        now, later, cos, sin, exact, _ = draws
         self.variates = Variates(now, later, cos, sin, exact, &table[0, 0])
     else:
         self.key = draws

@@ -6,8 +6,10 @@ from fastimpl._lending import lent
 from fastimpl._twin import twin
 from fastimpl.samplers import _neighbor
 from fastimpl.samplers._relabelling import Relabelling
+from fastimpl.samplers.inclusion import draw_by_importance
 from fastimpl.streams import key, permutation
 from refimpl.block import as_mfg
+from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import (
     batches_arguments,
     by_relation,
@@ -84,7 +86,12 @@ def _sample(graph, batches, fanouts, draws, mode):
             firsts = [len(met[1]) if shared and hop else 0 for met in nodes]
             dsts = [met[0] for met in nodes]
             if most == 0:
-                drawn = [_nothing(dst, first) for dst, first in zip(dsts, firsts, strict=True)]
+                weights = [np.empty(0)] if mode in ROUNDS else []
+                drawn = [
+                    _nothing(dst, first, weights) for dst, first in zip(dsts, firsts, strict=True)
+                ]
+            elif mode in ROUNDS:
+                drawn = _by_importance(known, graph, dsts, most, of_batches)
             else:
                 drawn = _neighbor.hop(
                     known, graph.indptr, graph.indices, dsts, firsts, most,
@@ -100,7 +107,20 @@ def _sample(graph, batches, fanouts, draws, mode):
     return [as_mfg(met, hops) for met, hops in zip(nodes, patterns, strict=True)]
 
 
-def _nothing(dst, first):
+def _by_importance(known, graph, dsts, fanout, variates):
+    """Return what `_neighbor.hop` does, in the modes of LABOR-i: with weights."""
+    every = graph.max_degree
+    rows = known, graph.indptr, graph.indices, dsts, [0 for _ in dsts]
+    whole = _neighbor.hop(*rows, every, every, [0 for _ in dsts], TABLE)
+    drawn = []
+    for relabelling, (src, pattern), shared in zip(known, whole, variates, strict=True):
+        relabelling.leave(src)  # not all of them stay
+        drawn.append(draw_by_importance(src, pattern, fanout, shared))
+        relabelling.enter(drawn[-1][0])
+    return drawn
+
+
+def _nothing(dst, first, weights):
     """Return what `_neighbor.hop` does where the rows dst[first:] draw nothing."""
     bounds = np.zeros(len(dst) - first + 1, np.int64)
-    return dst.copy(), (bounds, np.empty(0, np.int32), np.empty(0, np.int64))
+    return dst.copy(), (bounds, np.empty(0, np.int32), np.empty(0, np.int64), *weights)

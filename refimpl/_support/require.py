@@ -199,6 +199,19 @@ def floats(name, value, shape, dtype=None) -> np.ndarray:
     return plain(values)
 
 
+def positive(name, value, count) -> np.ndarray:
+    """Return `value` as a float64 copy of `count` positive finite numbers, or raise."""
+    values = array(name, value)
+    if values.dtype.kind not in "fiu":
+        raise TypeError(f"{name} must be real numbers, got {values.dtype}")
+    if values.shape != (count,):
+        raise ValueError(f"{name} must have shape ({count},), got {values.shape}")
+    values = values.astype(np.float64)
+    if not (np.isfinite(values).all() and (values > 0).all()):
+        raise ValueError(f"{name} must be positive and finite")
+    return values
+
+
 def replaceable(arrays, *others):
     """Raise unless some arrays, by name, can be written over and have memory of their own."""
     for name, values in arrays.items():

@@ -39,14 +39,7 @@ class WeightedGraph(Graph):
 
     def __init__(self, graph: Graph, weights: Reals) -> None:
         undirected(graph)
-        weights = require.array("weights", weights)
-        if weights.dtype.kind not in "fiu":
-            raise TypeError(f"weights must be real numbers, got {weights.dtype}")
-        if weights.shape != (graph.e,):
-            raise ValueError(f"weights must have shape ({graph.e},), got {weights.shape}")
-        weights = weights.astype(np.float64)
-        if not (np.isfinite(weights).all() and (weights > 0).all()):
-            raise ValueError("weights must be positive and finite")
+        weights = require.positive("weights", weights, graph.e)
         self._freeze(graph.indptr, graph.indices, True)
         if self.self_loops:
             raise ValueError("graph must have no self-loops: see as_graph(.., self_loops=False)")

@@ -140,8 +140,7 @@ def _rows_of(block, rows, sources):
     lengths = (block.end - block.start)[rows]
     ends = np.cumsum(lengths)
     entries = entries_of_rows(block.start[rows], block.end[rows])
-    edge_ids = None if block.edge_ids is None else block.edge_ids[entries]
     indices = place[block.indices[entries]]
     if np.any(indices < 0):
         raise ValueError(DEAD)
-    return Block._trusted(ends - lengths, ends, indices, len(sources), edge_ids)
+    return Block._trusted(ends - lengths, ends, indices, len(sources), *block._of_entries(entries))

@@ -43,6 +43,8 @@ def prune_arguments(mfg, hit, uses_self, layout):
     """Check the arguments of `prune_mfg`; return them, `hit` as copies of its arrays."""
     mfg = checked_mfg(mfg)
     require.choice("layout", layout, tuple(LAYOUTS))
+    if layout != "csr2" and any(block.weights is not None for block in mfg.blocks):
+        raise ValueError(f'layout must be "csr2" where blocks have weights, got "{layout}"')
     require.switch("uses_self", uses_self)
     hit = require.sequence("hit", hit, "bool arrays")
     if len(hit) != len(mfg.blocks):
@@ -136,8 +138,9 @@ class Csr2:
 
     def block(self):
         """Return what is left as a Block."""
-        source = self.source
-        return Block._trusted(source.start, self.end, source.indices, source.n_src, source.edge_ids)
+        old = self.source
+        of_entries = old.edge_ids, old.weights
+        return Block._trusted(old.start, self.end, old.indices, old.n_src, *of_entries)
 
 
 LAYOUTS: dict[str, Any] = {"csr2": Csr2, **OTHERS}

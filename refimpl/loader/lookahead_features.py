@@ -55,8 +55,8 @@ class LookaheadFeatures:
     """Features in a .npy file, read past the system's cache into a cache of a given size.
 
     `expect` tells which rows a window of minibatches needs, and lets a thread read them; `load`
-    then finds them. Rows that were not expected are read at once. Not in the papers; see
-    `refimpl.loader.lookahead`.
+    then finds them. Rows that were not expected are read at once. Not in the papers; `RowCache`
+    chooses which rows are kept.
 
     Parameters
     ----------

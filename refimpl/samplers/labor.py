@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refimpl.samplers.inclusion import draw_by_importance
 from refimpl.samplers.normal_quantiles import cos_sin, normal_quantile
 from refimpl.streams import LABOR, _uniform, key
+
+ROUNDS = {"labor_1": 1, "labor_2": 2, "labor_3": 3}  # LABOR-i, by mode
 
 
 class Variates(NamedTuple):
@@ -27,6 +30,7 @@ class Variates(NamedTuple):
     cos: float
     sin: float
     exact: bool  # a row takes those with the smallest variates, not those below a bound
+    rounds: int  # of LABOR-i, i; 0 if all neighbours in a row have the same chance
 
     def ordering(self, nodes):
         """Return what orders these nodes as their r_t does."""
@@ -39,7 +43,7 @@ class Variates(NamedTuple):
 
     def bound(self, p):
         """Return what is above the `ordering` of a node with probability p."""
-        return p if self.sin == 0 else float(normal_quantile(p))
+        return p if self.sin == 0 else normal_quantile(p)
 
 
 def variates_of_hop(name, layer, mode, batch_dependency):
@@ -48,11 +52,16 @@ def variates_of_hop(name, layer, mode, batch_dependency):
     group, place = divmod(batch, batch_dependency)
     cos, sin = cos_sin(place / batch_dependency * (pi / 2))
     now, later = (key(seed, LABOR, epoch, group + min(place, i), layer) for i in (0, 1))
-    return Variates(now, later, cos, sin, mode == "labor_exact")
+    return Variates(now, later, cos, sin, mode == "labor_exact", ROUNDS.get(mode, 0))
 
 
 def draw_shared_rows(graph, dst, fanout, variates):
-    """Return (row bounds, positions in `graph.indices`) of what the nodes `dst` draw."""
+    """Return (row bounds, positions in `graph.indices`) of what the nodes `dst` draw.
+
+    For LABOR-i the weights of the entries are a third part.
+    """
+    if variates.rounds:
+        return draw_by_importance(graph, dst, fanout, variates)
     rows = [_pick(graph, v, fanout, variates) for v in dst.tolist()]
     return np.cumsum([0, *map(len, rows)]), np.concatenate([np.empty(0, np.int64), *rows])
 

@@ -13,12 +13,12 @@ from refimpl.block import MFG, Block, as_mfg, sources
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
 from refimpl.hints import Fanouts, Ids, Int, Integers, SampleMode
-from refimpl.samplers.labor import draw_shared_rows, variates_of_hop
+from refimpl.samplers.labor import ROUNDS, draw_shared_rows, variates_of_hop
 from refimpl.samplers.typed_neighbor import typed_mfg
 from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
 
-LABOR_MODES = ("labor", "labor_exact")
+LABOR_MODES = ("labor", "labor_exact", *ROUNDS)
 MODES = ("layered", "shared", *LABOR_MODES)
 
 
@@ -118,7 +118,10 @@ def sample_mfg(
         hop behind the one that met it, and its row is the same in all blocks; they are the
         beginnings of one pattern, and share its memory. "labor" (LABOR-0): a node of degree
         d keeps the neighbours with r_t below fan-out / d, that many on average, perhaps none.
-        "labor_exact": it keeps as many as the fan-out, those with the smallest r_t.
+        "labor_exact": it keeps as many as the fan-out, those with the smallest r_t. "labor_1",
+        "labor_2", "labor_3" (LABOR-i, after i rounds of importance sampling): it keeps neighbour t
+        with its own chance, which is larger for a t that other destinations have as well; fewer
+        distinct nodes are kept. Blocks then have weights.
     batch_dependency : int in [1, 2**31)
         In the modes of LABOR, kappa: consecutive batches of an epoch have variates that change
         from one draw to another in kappa batches, so that they load nearly the same nodes (Balin,
@@ -138,9 +141,14 @@ def sample_mfg(
 
     Notes
     -----
-    With LABOR an entry of a row of degree d is kept with probability c = min(1, fan-out / d), and
+    With "labor" an entry of a row of degree d is kept with probability c = min(1, fan-out / d), and
     its Horvitz-Thompson weight is 1 / c, the same in the whole row. `block_norm` divides by the
     number that was kept: these weights, normalised to the mean. The mean of an empty row is 0.
+
+    LABOR-i keeps entry (t, s) with probability min(1, c_s pi_t) for numbers pi_t of the layer's
+    sources, and its weight is 1 over this chance. c_s makes the sum of the weights of all d
+    neighbours d**2 / fan-out, as it is with LABOR-0: the mean of independent features has the same
+    variance. At least as many entries as the fan-out are kept on average.
     """
     return _sample(graph, roots, fanouts, (seed, epoch, batch), mode, batch_dependency)
 
@@ -204,10 +212,10 @@ def _sample(graph, roots, fanouts, name, mode, batch_dependency):
         first = len(nodes[1]) if hop and mode == "shared" else 0  # rows above it are drawn already
         draws = draws_of_hop(name, len(fanouts) - hop, mode, batch_dependency)
         draw = draw_shared_rows if mode in LABOR_MODES else draw_rows
-        bounds, edge_ids = draw(graph, nodes[0][first:], fanout, draws)
+        bounds, edge_ids, *weights = draw(graph, nodes[0][first:], fanout, draws)
         src, indices = sources(nodes[0], graph.indices[edge_ids])
         nodes.insert(0, src)
-        hops.append((bounds, indices, edge_ids))
+        hops.append((bounds, indices, edge_ids, *weights))
     return as_mfg(nodes, with_rows_before(hops) if mode == "shared" else hops)
 
 

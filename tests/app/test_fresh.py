@@ -305,6 +305,7 @@ def test_settings_of_the_policy_reach_it(gnn, dataset):
         ("sample_mode", "shared"),
         ("sample_mode", "labor"),
         ("sample_mode", "labor_exact"),
+        ("sample_mode", "labor_1"),
         ("batch_dependency", 4),
     ):
         options = {name: value, "p_grad": 0.5}
@@ -378,6 +379,11 @@ def test_the_plan_for_performance_only_admits_less(gnn, dataset):
         ({"rank_base": "old"}, ValueError, "rank_base"),
         ({"staleness": "never"}, ValueError, "staleness"),
         ({"sample_mode": "both"}, ValueError, "sample_mode"),
+        (
+            {"sample_mode": "labor_1", "model": "gat"},
+            ValueError,
+            "must not be labor_1 for model gat",
+        ),
         ({"batch_dependency": 2}, ValueError, "must be 1 where sample_mode is layered, got 2"),
         (
             {"performance": True},

@@ -161,6 +161,12 @@ def test_options_reach_the_run_and_both_packages_agree(run, tmp_path, options, s
         ((*NEIGHBOR[:4], "--fanouts", "2,2"), NEIGHBOR, "weights"),
         (LABOR, NEIGHBOR, "weights"),
         ((*NEIGHBOR, "--sample-mode", "labor-exact"), LABOR, "weights"),
+        ((*NEIGHBOR, "--sample-mode", "labor-1"), LABOR, "weights"),
+        (
+            (*NEIGHBOR, "--sample-mode", "labor-2"),
+            (*NEIGHBOR, "--sample-mode", "labor-1"),
+            "weights",
+        ),
         ((*LABOR, "--batch-dependency", "3"), LABOR, "weights"),
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, tuple) else "",
@@ -178,7 +184,11 @@ def test_every_option_changes_what_it_should(run, state, options, without, what)
     [("--workers", "2"), ("--features-in", "mmap"), ("--threads", "1")],
     ids=" ".join,
 )
-@pytest.mark.parametrize("method", [FRESH, NEIGHBOR, LABOR], ids=["fresh", "neighbor", "labor"])
+@pytest.mark.parametrize(
+    "method",
+    [FRESH, NEIGHBOR, LABOR, (*FRESH, "--sample-mode", "labor-1")],
+    ids=["fresh", "neighbor", "labor", "fresh labor-1"],
+)
 def test_what_changes_no_bit(run, tmp_path, gnn, method, options):
     run(*method, impl=gnn.__name__)
     assert run(*method, *options, impl=gnn.__name__, out="other")[0] == 0
@@ -445,6 +455,10 @@ def test_features_that_do_not_fit(gnn, folder, options, features, error, message
             'model must have layers of one hop where method is "neighbor", got "mixhop"',
         ),
         ((*FRESH, "--batch-dependency", "8"), "must be 1 where"),
+        (
+            (*NEIGHBOR, "--model", "gat", "--sample-mode", "labor-1"),
+            "must not be labor_1 for model",
+        ),
         ((*LABOR, "--batch-dependency", "0"), "--batch-dependency must be"),
         (("--method", "vrgcn", "--sample-mode", "labor"), "--sample-mode does not apply"),
         ((*FRESH, "--p-grad", "1.5"), "--p-grad must be"),

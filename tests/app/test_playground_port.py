@@ -24,6 +24,7 @@ from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.apps.conformance.timing import Timer
 from refimpl.lab.apps.worker import Clock
+from refimpl.samplers.neighbor import MODES
 
 pytestmark = pytest.mark.runs
 
@@ -127,7 +128,7 @@ def test_neighbours_are_those_of_the_reference(port, data):
     roots = np.array(data.draw(ids, label="roots"), np.int64)
     fanouts = data.draw(st.lists(st.integers(-1, 4), max_size=3), label="fanouts")
     name = {part: data.draw(KEYS) for part in ("seed", "epoch", "batch")}
-    mode = data.draw(st.sampled_from(["layered", "shared", "labor", "labor_exact"]))
+    mode = data.draw(st.sampled_from(MODES))
     how = {"mode": mode}
     if mode.startswith("labor"):
         how["batch_dependency"] = data.draw(st.integers(1, 9))

@@ -73,7 +73,9 @@ def sleep_at_random(seed):
 
 @EVERY
 @pytest.mark.parametrize("window", [1, 2, 5, 20])
-@pytest.mark.parametrize(("mode", "kappa"), [("layered", 1), ("shared", 1), ("labor", 4)])
+@pytest.mark.parametrize(
+    ("mode", "kappa"), [("layered", 1), ("shared", 1), ("labor", 4), ("labor_1", 4)]
+)
 def test_the_same_graphs_for_any_workers_and_window(gnn, workers, window, mode, kappa):
     """Bit for bit what `sample_mfg` draws, in order."""
     how = {"mode": mode, "batch_dependency": kappa}

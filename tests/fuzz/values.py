@@ -101,6 +101,7 @@ def split(text):
 
 
 STAR = as_graph([(0, v) for v in range(1, 40)], symmetrize=True)
+WEIGHTED = Block([0, 2], [2, 3], [0, 1, 2], 3, [4, 5, 6], [1, 2.5, 2])
 WIDE = Block(np.array([0, 2, 2]), np.array([2, 2, 3]), np.array([0, 3, 1]), 4)
 nan, inf = math.nan, math.inf
 
@@ -109,7 +110,7 @@ EXAMPLES = {
     "Graph": ["PAW", "RING", "STAR", "ARROWS", "as_graph([])", "as_graph([], n=3)"],
     "WeightedGraph": ["WeightedGraph(PAW, np.ones(PAW.e))"],
     "TypedGraph": ["TypedGraph(PAW, np.arange(PAW.e) % 2, 2)"],
-    "Block": ["WIDE", "mfg(gnn).blocks[0]"],
+    "Block": ["WIDE", "WEIGHTED", "mfg(gnn).blocks[0]"],
     "MFG": ["mfg(gnn)"],
     "Adjacency": ["gnn.adjacency.row_norm(PAW)", "gnn.adjacency.sym_norm(RING)"],
     "Subgraph": ["gnn.induced_subgraph(PAW, [0, 2, 3])"],

@@ -148,6 +148,24 @@ def test_block_loop_norm(gnn, block, dtype):
     assert_transpose(A)
 
 
+@given(block=blocks(), kind=st.sampled_from(["row", "sym", "loop"]), dtype=FLOATS)
+def test_weights_of_a_block_multiply_its_entries(gnn, block, kind, dtype):
+    """By the weight over the mean of the row; a row's own node is not in this mean."""
+    weights = 1 + 0.3 * np.arange(block.e)
+    parts = block.start, block.end, block.indices, block.n_src
+    degrees = np.arange(block.n_src) + 9 if kind == "sym" else None
+    plain = gnn.adjacency.block_norm(kind, gnn.Block(*parts), degrees, dtype=dtype)
+    A = gnn.adjacency.block_norm(kind, gnn.Block(*parts, None, weights), degrees, dtype=dtype)
+    want = matrix(plain.graph, plain.data.astype(float))
+    for v, (start, end) in enumerate(zip(block.start, block.end, strict=True)):
+        row = [j for j in range(start, end) if kind == "row" or block.indices[j] != v]
+        for j in row:
+            want[v, block.indices[j]] *= weights[j] / np.mean(weights[row])
+    assert_allclose(matrix(A.graph, A.data), want, rtol=8 * np.finfo(dtype).eps)
+    assert_array_equal(A.graph.indices, plain.graph.indices)
+    assert_transpose(A)
+
+
 def assert_own_first(A, rows):
     """Check that row v has its own node, then the sampled in their order."""
     for v, near in enumerate(rows):

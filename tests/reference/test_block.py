@@ -11,7 +11,7 @@ from numpy.testing import assert_array_equal
 from strategies import directed_graphs, distinct
 
 ROWS = {"start": [0, 3, 3], "end": [2, 3, 5], "indices": [2, 1, 0, 3, 2], "n_src": 4}
-ARRAYS = ("start", "end", "indices", "edge_ids")
+ARRAYS = {"start": "i8", "end": "i8", "indices": "i4", "edge_ids": "i8", "weights": "f8"}
 
 
 @given(arguments=block_arguments())
@@ -24,12 +24,13 @@ def test_a_block_keeps_copies_of_its_arrays_read_only(gnn, arguments):
     for copied in (block, copy.deepcopy(block), pickle.loads(pickle.dumps(block))):
         assert (copied.n_src, copied.n_dst) == (want["n_src"], len(want["start"]))
         assert copied.e == len(want["indices"])
-        assert (copied.edge_ids is None) == ("edge_ids" not in want)
+        for name in ("edge_ids", "weights"):
+            assert (getattr(copied, name) is None) == (name not in want)
         assert_array_equal(copied.degrees(), want["end"].astype(int) - want["start"])
-        for name in want.keys() & set(ARRAYS):
+        for name in want.keys() & ARRAYS.keys():
             array = getattr(copied, name)
             assert_array_equal(array, want[name])
-            assert array.dtype == (np.int32 if name == "indices" else np.int64)
+            assert array.dtype == np.dtype(ARRAYS[name])
             assert not array.flags.writeable
 
 
@@ -52,6 +53,10 @@ BAD = {
     "edge_ids-short": ({"edge_ids": [0, 1]}, ValueError, "edge_ids must have shape"),
     "edge_ids-negative": ({"edge_ids": [-1, 0, 0, 0, 0]}, ValueError, "edge_ids must be in"),
     "edge_ids-float": ({"edge_ids": np.ones(5)}, TypeError, "edge_ids must hold integers"),
+    "weights-short": ({"weights": np.ones(4)}, ValueError, r"weights must have shape \(5,\)"),
+    "weights-zero": ({"weights": [1, 1, 0, 1, 1]}, ValueError, "weights must be positive"),
+    "weights-nan": ({"weights": [1, 1, np.nan, 1, 1]}, ValueError, "weights must be positive"),
+    "weights-text": ({"weights": ["1"] * 5}, TypeError, "weights must be real numbers"),
 }
 
 

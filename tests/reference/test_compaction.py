@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mfgs import edges, hits, mfg_from_rows, mfgs, no_hits
+from mfgs import edges, hits, mfg_from_rows, mfgs, no_hits, weighted
 from oracles import matrix
 from strategies import KEYS, graphs
 
 
 @st.composite
 def cases(draw):
-    mfg = draw(mfgs())
+    mfg = draw(mfgs() | mfgs().map(weighted))
     return mfg, draw(hits(mfg))
 
 
@@ -86,7 +86,7 @@ def test_rows_and_columns(gnn, way, case):
         assert (np.diff(others) > 0).all()  # E-V27: by node
         assert (block.n_dst, block.n_src) == (len(rows), len(below))
         before = edges(mfg.blocks[layer - 1])
-        found = [[(below[u], position) for u, position in row] for row in edges(block)]
+        found = [[(below[u], *more) for u, *more in row] for row in edges(block)]
         assert found == [before[v] for v in rows]
 
 

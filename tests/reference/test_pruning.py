@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mfgs import edges, hits, mfg_from_rows, mfg_of, mfgs, no_hits
+from mfgs import edges, hits, mfg_from_rows, mfg_of, mfgs, no_hits, weighted
 from strategies import even_graph
 
 from refimpl import MFG, Block
@@ -57,6 +57,7 @@ OF_LAYOUT = st.sampled_from(LAYOUTS)
 def test_live_is_what_a_search_meets(gnn, case, layout):
     """And the pruned blocks have the rows of what is computed, and no others."""
     mfg, hit, uses_self = case
+    mfg = weighted(mfg) if layout == "csr2" else mfg
     result = gnn.prune_mfg(mfg, hit, uses_self=uses_self, layout=layout)
     assert_same(result.live, search(mfg, hit, uses_self))
     assert_same(result.comp, [live & ~h for live, h in zip(result.live[1:], hit, strict=True)])
@@ -280,6 +281,7 @@ WIDE = mfg_of([Block([0, 0, 0], [0, 0, 0], [], 2)])
         (TREE, [np.zeros(4), mask(1)], {}, TypeError, "hit of layer 1 must hold bools"),
         (TREE, None, {}, TypeError, "hit must be a sequence"),
         (TREE, no_hits(TREE), {"layout": "ell"}, ValueError, "layout must be one of 'csr2'"),
+        (weighted(TREE), no_hits(TREE), {"layout": "coo"}, ValueError, 'must be "csr2" where'),
         (TREE, no_hits(TREE), {"layout": []}, ValueError, "layout must be one of"),
         (TREE, no_hits(TREE), {"uses_self": 1}, TypeError, "uses_self must be True or False"),
         (TREE.blocks, no_hits(TREE), {}, TypeError, "mfg must be an MFG, got tuple"),

@@ -129,8 +129,12 @@ def brute_force(pattern, edge_types, r):
     rows = []
     for start, end in zip(pattern.start, pattern.end, strict=True):
         edge_ids = getattr(pattern, "edge_ids", np.arange(pattern.e))
-        entries = [(pattern.indices[k], edge_ids[k]) for k in range(start, end)]
-        rows.append([(u, j) for u, j in entries if edge_types[j] == r])
+        weights = getattr(pattern, "weights", None)
+        entries = [
+            (pattern.indices[k], edge_ids[k], None if weights is None else weights[k])
+            for k in range(start, end)
+        ]
+        rows.append([entry for entry in entries if edge_types[entry[1]] == r])
     return rows
 
 
@@ -155,8 +159,9 @@ def test_relation_blocks_have_the_entries_of_their_relation(graph, key, data):
     for block in refimpl.layer_sample(graph, roots, (3, 2), key).blocks:
         check_blocks(block, graph)
         end = np.where(np.arange(block.n_dst) % 2, block.end, block.start)
-        cut = Block(block.start, end, block.indices, block.n_src, block.edge_ids)
-        check_blocks(cut, graph)
+        for weights in (None, 1 + 0.3 * np.arange(block.e)):
+            cut = Block(block.start, end, block.indices, block.n_src, block.edge_ids, weights)
+            check_blocks(cut, graph)
 
 
 @given(graph=typed_graphs(min_nodes=1), key=KEYS)

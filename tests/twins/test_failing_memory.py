@@ -90,7 +90,8 @@ class NumpyMemory:
 
 NUMPY = NumpyMemory()
 PIN_TILE = Sampler("pin_tile", m=50, n=400, eta=1.2)
-ROOTS, MODES = np.arange(0, 3000, 9), ("layered", "shared", "labor", "labor_exact")
+ROOTS = np.arange(0, 3000, 9)
+MODES = "layered", "shared", "labor", "labor_exact", "labor_2"
 SMALLER = {  # with fewer allocations: the call is made once for each
     "prune_mfg": lambda: [
         fastimpl.prune_mfg(EVEN, some_hits(EVEN, 0.3), layout=layout) for layout in LAYOUTS

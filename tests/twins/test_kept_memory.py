@@ -39,7 +39,7 @@ def test_neighbours_take_memory_in_proportion_to_what_is_met(sparse):
     fastimpl.sample_mfg(graph, names[:9], (3,), seed=0, epoch=0, batch=0)
     assert slots_of(graph) == FEW
     name = {"seed": 1, "epoch": 0, "batch": 0}
-    for mode in ("layered", "shared", "labor", "labor_exact"):
+    for mode in ("layered", "shared", "labor", "labor_exact", "labor_2"):
         for roots in (names[:900], names[5000:5003], names[:512][::-1]):  # used again, each clean
             assert_twins("sample_mfg", graph, roots, (9, 4, 3), **name, mode=mode)
             assert_twins("layer_sample", graph, roots, (9, 4), 3)

@@ -13,7 +13,7 @@ import refimpl
 from fastimpl._lending import lent
 
 THREADS = st.sampled_from([1, 2, 5])
-MODES = ["layered", "shared", "labor", "labor_exact"]
+MODES = ["layered", "shared", "labor", "labor_exact", "labor_1", "labor_3"]
 HOW = st.sampled_from(MODES).flatmap(
     lambda mode: st.fixed_dictionaries(
         {"mode": st.just(mode), "batch_dependency": st.integers(1, 6 if "labor" in mode else 1)}

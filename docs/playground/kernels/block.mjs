@@ -4,9 +4,10 @@
 // The sources of destination i are indices[start[i]] to indices[end[i] - 1]. What stands between
 // rows is dead.
 export class Block {
-  constructor(start, end, indices, n_src, edge_ids = null) {
+  constructor(start, end, indices, n_src, edge_ids = null, weights = null) {
     this.type = "Block";
     Object.assign(this, { start, end, indices, n_src, edge_ids });
+    if (weights) this.weights = weights; // of all entries; without them a row is a plain mean
   }
 
   get n_dst() {

@@ -2,6 +2,8 @@
 
 import { LABOR, Stream, key } from "./streams.mjs";
 
+export const ROUNDS = { labor_1: 1, labor_2: 2, labor_3: 3 }; // of LABOR-i, by mode
+
 // Wichura 1988, Algorithm AS 241: numerators and denominators, from the constant on.
 // prettier-ignore
 const TABLE = [
@@ -37,6 +39,50 @@ export function draw_shared_rows(graph, dst, fanout, variates) {
   });
 }
 
+// The same for LABOR-i, and the weight of each entry: 1 over the chance that it is kept.
+export function draw_by_importance(graph, dst, fanout, variates) {
+  const rows = Array.from(dst, (v) => {
+    const length = fanout === 0 ? 0 : graph.degree(v);
+    return Array.from({ length }, (_, i) => graph.indptr[v] + i);
+  });
+  const pi = new Map(rows.flat().map((j) => [graph.indices[j], 1]));
+  const pi_of = (j) => pi.get(graph.indices[j]);
+  const scales = () => rows.map((row) => row_scale(row.map(pi_of), fanout));
+  for (let round = 0; round < variates.rounds; round++) {
+    const greatest = new Map();
+    scales().forEach((c, i) => {
+      for (const t of rows[i].map((j) => graph.indices[j]))
+        greatest.set(t, Math.max(c, greatest.get(t) ?? 0));
+    });
+    for (const [t, c] of greatest) pi.set(t, pi.get(t) * c);
+  }
+  const weights = [];
+  const c = scales();
+  const kept = rows.map((row, i) =>
+    row.filter((j) => {
+      const chance = Math.min(c[i] * pi_of(j), 1);
+      const stays = chance === 1 || variates.of(graph.indices[j]) < variates.bound(chance);
+      if (stays) weights.push(1 / chance);
+      return stays;
+    }),
+  );
+  return [kept, Float64Array.from(weights)];
+}
+
+// c: the sum of 1 / min(1, c pi) over d neighbours is d * d / fanout.
+function row_scale(pi, fanout) {
+  const d = pi.length;
+  if (fanout < 0 || d <= fanout) return 1;
+  const inverse = pi.map((p) => 1 / p);
+  for (let c = 0, certain = 0; ; ) {
+    const sum = inverse.filter((x) => x >= c).reduce((a, b) => a + b, 0);
+    c = sum / ((d * d) / fanout - certain);
+    const found = inverse.filter((x) => x < c).length;
+    if (found <= certain || found === d) return c;
+    certain = found;
+  }
+}
+
 // The variates of a layer in the batch that `name` names.
 export function variates_of_hop([seed, epoch, batch], layer, mode, batch_dependency) {
   const kappa = BigInt(batch_dependency);
@@ -48,6 +94,7 @@ export function variates_of_hop([seed, epoch, batch], layer, mode, batch_depende
   const drawn = (k, v) => new Stream(k, v).uniform();
   return {
     exact: mode === "labor_exact",
+    rounds: ROUNDS[mode] ?? 0,
     of: (v) =>
       place
         ? cos * normal_quantile(drawn(now, v)) + sin * normal_quantile(drawn(later, v))

@@ -4,11 +4,11 @@
 import { Block, MFG, sources } from "./block.mjs";
 import { ValueError, choice, ids, integer, wrong_kind } from "./check.mjs";
 import { TypedGraph, a_graph } from "./graph.mjs";
-import { draw_shared_rows, variates_of_hop } from "./labor.mjs";
+import { ROUNDS, draw_by_importance, draw_shared_rows, variates_of_hop } from "./labor.mjs";
 import { NEIGHBOR, NODES, RELATION, SHARED, Stream, Word, key, permutation } from "./streams.mjs";
 
 const MOST = 2 ** 31 - 1;
-const LABOR_MODES = ["labor", "labor_exact"];
+const LABOR_MODES = ["labor", "labor_exact", ...Object.keys(ROUNDS)];
 
 // The message-flow graph of one batch: what a node draws depends on its own key alone.
 export function sample_mfg(
@@ -27,6 +27,11 @@ export function sample_mfg(
   fanouts.forEach((fanout, hop) => {
     const layer = fanouts.length - hop;
     const dst = mode === "shared" ? nodes[0].subarray(drawn.length) : nodes[0];
+    if (mode in ROUNDS) {
+      const shared = variates_of_hop(name, layer, mode, kappa);
+      add_hop(graph, nodes, hops, ...draw_by_importance(graph, dst, fanout, shared));
+      return;
+    }
     const rows = Array.isArray(fanout)
       ? rows_by_relation(graph, dst, fanout, [...name, layer])
       : LABOR_MODES.includes(mode)
@@ -75,8 +80,8 @@ function positions(start, count) {
   return Array.from({ length: count }, (_, i) => start + i);
 }
 
-// Put the sources of nodes[0] in front of it, and the hop [row bounds, indices, edge ids] in a list.
-function add_hop(graph, nodes, hops, rows) {
+// Put the sources of nodes[0] in front of it, and the hop [row bounds, indices, edge ids, weights] in a list.
+function add_hop(graph, nodes, hops, rows, weights = null) {
   const edge_ids = rows.flat();
   const bounds = [0];
   for (const row of rows) bounds.push(bounds[bounds.length - 1] + row.length);
@@ -85,15 +90,15 @@ function add_hop(graph, nodes, hops, rows) {
     edge_ids.map((j) => graph.indices[j]),
   );
   nodes.unshift(src);
-  hops.push([bounds, indices, edge_ids]);
+  hops.push([bounds, indices, edge_ids, weights]);
 }
 
 function as_mfg(nodes, hops) {
   const blocks = hops
     .reverse()
     .map(
-      ([bounds, indices, edge_ids], i) =>
-        new Block(bounds.slice(0, -1), bounds.slice(1), indices, nodes[i].length, edge_ids),
+      ([bounds, indices, ...of_entries], i) =>
+        new Block(bounds.slice(0, -1), bounds.slice(1), indices, nodes[i].length, ...of_entries),
     );
   return new MFG(nodes, blocks);
 }

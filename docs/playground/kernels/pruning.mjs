@@ -55,12 +55,12 @@ function rows_of(block, rows, sources) {
   const start = [],
     end = [],
     indices = [],
-    edge_ids = [];
+    entries = [];
   for (const i of rows) {
     start.push(indices.length);
     for (let j = block.start[i]; j < block.end[i]; j++) {
       indices.push(place.get(block.indices[j]));
-      edge_ids.push(block.edge_ids?.[j]);
+      entries.push(j);
     }
     end.push(indices.length);
   }
@@ -69,7 +69,8 @@ function rows_of(block, rows, sources) {
     end,
     Int32Array.from(indices),
     sources.length,
-    block.edge_ids === null ? null : edge_ids,
+    block.edge_ids && entries.map((j) => block.edge_ids[j]),
+    block.weights && Float64Array.from(entries, (j) => block.weights[j]),
   );
 }
 

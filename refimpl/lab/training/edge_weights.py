@@ -9,7 +9,7 @@ deg(v), count deg(v) / k times each, so a row has the full row as its expectatio
 
 import numpy as np
 
-from refimpl.adjacency import Adjacency
+from refimpl.adjacency import Adjacency, mean_one
 from refimpl.block import Block, entries_of_rows
 from refimpl.lab.training.full_neighborhoods import forward_only, with_loops
 
@@ -54,6 +54,8 @@ def block_matrix(kind, gnn, block, sources, graph, dtype):
     scale = graph.degrees(nodes[: block.n_dst]) / np.maximum(counts, 1)
     weights = graph.weights[block.edge_ids[live]]
     data = scale[dst] * edge_values(kind, graph, weights, nodes[dst], nodes[src])
+    if block.weights is not None:
+        data *= mean_one(block.weights[live], dst, counts)
     first = np.cumsum(counts) - counts
     if kind == "sym":  # the node itself first, as in `block_norm`
         rows = np.arange(block.n_dst, dtype=np.int32)

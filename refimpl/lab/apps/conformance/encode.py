@@ -12,7 +12,7 @@ from typing import get_origin, get_type_hints
 import numpy as np
 
 import refimpl
-from refimpl import Graph, Sampler, TypedGraph
+from refimpl import Block, Graph, Sampler, TypedGraph
 from refimpl._support.untrusted_files import read_npz, reading
 from refimpl.lab.backend import find, homes
 
@@ -140,6 +140,8 @@ def fields_of(value):
         return dict(zip(value._fields, value, strict=True))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         given = [field.name for field in dataclasses.fields(value) if field.init]
+        if isinstance(value, Block) and value.weights is None:
+            given.remove("weights")
         return {name: getattr(value, name) for name in given}
     return None
 

@@ -11,6 +11,7 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import Weights
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
+from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
 
@@ -201,7 +202,9 @@ def sample_mode() -> Any:
         "layered",
         "layered, shared: draw neighbours anew for each layer, or once for all layers; labor: let "
         "all nodes of a layer choose the same neighbours where they can, which loads fewer; "
-        "labor-exact: the same, with exactly as many as the fan-out. LABOR is not in the papers",
+        "labor-exact: the same, with exactly as many as the fan-out; labor-1, labor-2, labor-3: "
+        "prefer neighbours that several nodes have, after this many rounds of importance sampling. "
+        "LABOR is not in the papers",
         MODES,
     )
 
@@ -210,9 +213,9 @@ def batch_dependency() -> Any:
     """Make the field `batch_dependency`."""
     return integer(
         1,
-        "change the draws of sample-mode labor or labor-exact slowly, from one to another in this "
-        "many batches, so that consecutive batches load nearly the same nodes; 1: independent "
-        "batches. Not in the papers",
+        "change the draws of LABOR slowly, from one to another in this many batches, so that "
+        "consecutive batches load nearly the same nodes; 1: independent batches. Needs a "
+        "sample-mode of LABOR. Not in the papers",
     )
 
 
@@ -248,8 +251,16 @@ def refreshed_ahead(run, batches):
     return [-(-steps * j // (passes + 1)) for j in range(1, passes + 1)]
 
 
-def check_dependency(settings):
-    """Raise ValueError where batches depend on each other, and the mode has no such draws."""
+def check_labor(settings, config):
+    """Raise ValueError where batches depend on each other, and the mode has no such draws.
+
+    Also where LABOR-i gives entries weights, and the model has no mean that could use them.
+    """
+    if settings.sample_mode in ROUNDS and config.model.name == "gat":
+        raise ValueError(
+            f"sample_mode must not be {settings.sample_mode} for model gat, whose attention has no "
+            "weights of neighbours; choose labor or labor_exact"
+        )
     if settings.batch_dependency > 1 and settings.sample_mode not in LABOR_MODES:
         raise ValueError(
             f"batch_dependency must be 1 where sample_mode is {settings.sample_mode}, "

@@ -73,7 +73,7 @@ class Fresh(MethodSettings):
         a tuple with a number for each relation.
     fanout_order : {"roots_first", "code"}
         "code" reads `fanouts` backwards (E-G5).
-    sample_mode : {"layered", "shared", "labor", "labor_exact"}
+    sample_mode : {"layered", "shared", "labor", "labor_exact", "labor_1", "labor_2", "labor_3"}
         See `sample_mfg`. All but "layered" draw all neighbours, also those of cached nodes.
     batch_dependency : int
         See `sample_mfg`.
@@ -218,7 +218,7 @@ class Fresh(MethodSettings):
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
-        base.check_dependency(self)
+        base.check_labor(self, config)
         base.check_refresh(self, config)
         for layer in self.cache_layers or ():
             if layer >= config.layers:

@@ -42,7 +42,7 @@ class Neighbor(MethodSettings):
         """Raise ValueError unless these settings fit the model."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
-        base.check_dependency(self)
+        base.check_labor(self, config)
 
     def fitted(self, config: RunConfig, dataset: Dataset) -> Neighbor:
         """Return these settings with what depends on the model filled in."""

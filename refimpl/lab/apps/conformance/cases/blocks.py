@@ -19,6 +19,12 @@ def pattern(start, end, indices, n_src, edge_ids=None):
     return Block(start, end, indices, n_src, None if edge_ids is None else np.array(edge_ids))
 
 
+def weighted(block):
+    """Return the Block with weights 1, 1.5, 2, ..."""
+    parts = block.start, block.end, block.indices, block.n_src, block.edge_ids
+    return Block(*parts, 1 + np.arange(block.e) / 2)
+
+
 NUMBERED = pattern([0, 1], [1, 4], [1, 2, 3, 0], 4, [7, 4, 5, 6])
 NORM_FLAGS = {
     "DEAD": "Entries of the pattern that belong to no row: they are not in the result.",
@@ -26,6 +32,7 @@ NORM_FLAGS = {
     "ROW": "The mean over the sampled neighbours.",
     "SELF": "The mean over the node itself, first in its row, and the sampled neighbours.",
     "SYM": "An unbiased estimate of the symmetric norm: the node itself first in its row.",
+    "WEIGHTS": "The entries have weights: each counts by its weight over the mean of its row.",
 }
 
 
@@ -47,6 +54,17 @@ BLOCK_NORM = (
         norm("sym", SAMPLED, [6, 0, 3, 7, 1], dtype="float32"),
         ("FLOAT32", "ISOLATED", "SYM", "LOOP"),
     ),
+    Case("weighted_row", norm("row", weighted(PRUNED)), ("DEAD", "ISOLATED", "ROW", "WEIGHTS")),
+    Case(
+        "weighted_loop",
+        norm("loop", weighted(PRUNED), dtype="float32"),
+        ("DEAD", "FLOAT32", "ISOLATED", "SELF", "LOOP", "WEIGHTS"),
+    ),
+    Case(
+        "weighted_sym",
+        norm("sym", weighted(SAMPLED), [6, 0, 3, 7, 1]),
+        ("ISOLATED", "SYM", "LOOP", "WEIGHTS"),
+    ),
     Case("few_sources_row", norm("row", block([[0], [], [0]], 1)), ("ISOLATED", "ROW")),
     Case("few_sources_loop", norm("loop", block([[0], [], [0]], 1)), error="value"),
     Case("unknown_kind", norm("mean", SAMPLED), error="value"),
@@ -63,6 +81,7 @@ PRUNE_FLAGS = {
     "NO_LAYERS": "No block: the roots are the inputs.",
     "NO_SELF": "A node does not need its own embedding of the layer below.",
     "SHARED_SOURCE": "A source of a cached node stays if a computed one needs it too.",
+    "WEIGHTS": "The entries have weights; only the layout `csr2` takes them.",
     "UNNEEDED_HIT": "Cached, and dead: it counts neither as computed nor as live.",
 }
 
@@ -91,11 +110,13 @@ CHAIN = flow(
     block([[1, 0]], 2),
 )
 CHAIN_HIT = ([0, 1, 0, 1], [0, 1], [0])
+WITH_WEIGHTS = MFG(TREE.nodes, tuple(map(weighted, TREE.blocks)))
 PRUNE = (
     *HAND["prune_mfg"],
     Case("no_layers", prune(flow([3])), ("NO_LAYERS",)),
     Case("nothing_cached", prune(CHAIN, [0, 0, 0, 0], [0, 0], [0])),
     Case("all_hit", prune(CHAIN, [0, 0, 0, 0], [1, 1], [0]), ("ALL_HIT",)),
+    Case("weights", prune(flow([4, 2], weighted(NUMBERED)), [0, 0]), ("EDGE_IDS", "WEIGHTS")),
     Case("unneeded_hit", prune(CHAIN, *CHAIN_HIT), ("UNNEEDED_HIT",)),
     *(
         Case(f"chain_{layout}", prune(CHAIN, *CHAIN_HIT, layout=layout), ("COUNTED",))
@@ -115,6 +136,7 @@ PRUNE = (
             "layer_missing": {"hit": list(masks([0]))},
             "short_layer": {"hit": list(masks([0, 0], [0]))},
             "unknown_layout": {"layout": "csc"},
+            "weights_in_rows": {"mfg": WITH_WEIGHTS, "layout": "csr"},
             "blocks_do_not_fit": {"mfg": flow([5, 2, 1], TREE.blocks[0], ROOT)},
         },
         prune(TREE, [0, 0, 1], [0]),

@@ -8,7 +8,7 @@ from refimpl import prune_mfg
 from refimpl.block import MFG
 from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.cases.blocks import TREE, masks, pattern
+from refimpl.lab.apps.conformance.cases.blocks import TREE, WITH_WEIGHTS, masks, pattern
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.conformance.worked import worked
 
@@ -18,6 +18,7 @@ FLAGS = {
     "CACHED": "A row that is read from a cache has no row in the block, and stays as a source.",
     "NODES": "Rows that the layer above does not compute stand by their node, not by their place.",
     "IDS": "The block's entries keep their positions in the graph.",
+    "WEIGHTS": "The block's entries keep their weights.",
 }
 TWO: Any = np.arange(2)  # int64, while samplers give int32
 PRUNED = HAND["live_layers"][0].args["pruned"]
@@ -50,6 +51,7 @@ LIVE_LAYERS = (
     Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("by_node", after(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
     Case("positions_in_the_graph", after(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
+    Case("weights", after(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
     Case("no_blocks", {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}),
     *changed(
         {
@@ -76,6 +78,7 @@ PRUNE_LAYERS = (
     Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("by_node", asked(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
     Case("positions_in_the_graph", asked(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
+    Case("weights", asked(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
     *changed(
         {
             "a_root_cached": {"hit": masks([0, 0, 0], [1])},

@@ -29,6 +29,7 @@ SHARED = {
     "DEPENDENT": "The batch is not the first of its group: variates of two groups are combined.",
     "LABOR": "A variate of each source node in a layer, not draws of the row, chooses neighbours.",
     "RELATIONS": "A list in the list of fan-outs: a number for each relation of a typed graph.",
+    "WEIGHTS": "LABOR-i: neighbours in a row have different chances, and blocks have weights.",
     "SHARED": "A node draws once, in the hop behind the one that met it; its row is in all blocks.",
 }
 
@@ -115,6 +116,21 @@ SAMPLE_MFG = (
         batch(STAR, [0], [1], batch=2**64 - 1, mode="labor_exact", batch_dependency=2**31 - 1),
         ("DEPENDENT", "HUB", "LABOR", "LARGE_WORD"),
     ),
+    Case(
+        "labor_1_karate",
+        batch(KARATE, [33, 0, 16], [4, 2], mode="labor_1"),
+        ("LABOR", "UNSORTED", "WEIGHTS"),
+    ),
+    Case(
+        "labor_2_zero",
+        batch(MIXED, [3, 6], [-1, 1, 0], 2**64 - 1, mode="labor_2"),
+        ("ALL", "LABOR", "LARGE_WORD", "WEIGHTS", "ZERO"),
+    ),
+    Case(
+        "labor_3_between",
+        batch(KARATE, [33, 0, 16], [4, 2], batch=6, mode="labor_3", batch_dependency=5),
+        ("DEPENDENT", "LABOR", "UNSORTED", "WEIGHTS"),
+    ),
     Case("dependency_layered", batch(PAW, [2], [1], batch_dependency=2), error="value"),
     Case(
         "dependency_below",
@@ -182,6 +198,11 @@ SAMPLE_MFG_MANY = (
         "labor",
         batches(KARATE, [[33, 0], [5, 16]], [3, 2], 4, mode="labor_exact", batch_dependency=5),
         ("DEPENDENT", "LABOR", "UNSORTED"),
+    ),
+    Case(
+        "labor_1",
+        batches(KARATE, [[33, 0], [5, 16]], [3, 2], 4, mode="labor_1"),
+        ("LABOR", "UNSORTED", "WEIGHTS"),
     ),
     *HAND["sample_mfg_many"][1:],
     Case(
