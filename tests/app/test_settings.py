@@ -64,7 +64,8 @@ def test_where_all_nodes_train_both_settings_are_one(gnn, dataset, method):
     """Bit for bit."""
     none = np.arange(0)
     data = replace(dataset, train=np.arange(NODES), val=none, test=none)
-    asked = config(method, **SMALL.get(method, {"batch_size": 30}))
+    model = "sign" if method == "prepropagation" else "gcn"
+    asked = config(method, model, **SMALL.get(method, {"batch_size": 30}))
     inductive = steps(gnn, data.with_setting("inductive"), asked)
     assert inductive == steps(gnn, data, asked)
     assert inductive != steps(gnn, replace(data, train=np.arange(NODES - 9)), asked)
