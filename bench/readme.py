@@ -28,7 +28,11 @@ ROWS = (  # kernel and form of `pytest bench`, how the table names it, what it i
     ("forward_and_backward {}-sage", "GraphSAGE, forward and backward", TORCH),
 )
 NAMES = {"refimpl": "`refimpl`", PYG: "PyG", TORCH: "torch by hand"}
-IN_FULL = {TORCH: 'code written by hand in PyTorch ("torch by hand")'}
+IN_FULL = {TORCH: 'Code written by hand in PyTorch ("torch by hand")'}
+INPUTS = (
+    "Inputs: n nodes and e entries of the graph, f features, h hidden units, C classes. Before "
+    '"of": m roots and n nodes of a sample.'
+)
 TITLES = "kernel", "input", "compared with", "other's ms", "`fastimpl` ms", "speed-up"
 
 
@@ -50,16 +54,20 @@ def lines_of(run, size="medium"):
         speed_up = row.speed_up(OWN, other)
         rows.append([name, row.input, NAMES[other], *times, ratio(speed_up)])
         if speed_up < 1:
-            lost.append(f"In {name}, {IN_FULL.get(other, NAMES[other])} is faster than `fastimpl`.")
+            lost.append(f"{IN_FULL.get(other, NAMES[other])} is faster than `fastimpl` for {name}.")
     facts = dict(facts_of(run))
-    peers = facts[f"Peer {title_of(PYG)}"]  # has torch's as well
+    peers = facts[f"Peer {title_of(PYG)}"].replace("capability", "instructions")  # torch's as well
+    own = run["machine_info"]["minibatch_gnn"]["builds"][OWN].get("blas", "unknown")
     machine = (
-        f"Medians in milliseconds on {facts['Processor']}. Threads: {facts['Threads']}. BLAS: "
-        f"{facts['BLAS']}. Peers: {peers}. NumPy {facts['NumPy']}, SciPy {facts['SciPy']}, "
-        f"{facts['minibatch-gnn'].partition(', ')[2]}."
+        f"Medians in milliseconds on {facts['Processor']}. Threads: {facts['Threads']}. BLAS "
+        f"libraries loaded: {facts['BLAS']}; `fastimpl` uses {own}. "
+        f"NumPy {facts['NumPy']}, SciPy {facts['SciPy']}, "
+        f"{facts['minibatch-gnn'].partition(', ')[2]}. PyTorch and PyG: {peers}."
     )
     return [
         *textwrap.wrap(machine, 100),
+        "",
+        *textwrap.wrap(INPUTS, 100),
         "",
         *table(TITLES, rows, left=3),
         "",

@@ -1,17 +1,18 @@
-"""An epoch with features in a file larger than the memory, with FreshGNN's cache and without.
+"""An epoch with features in a file larger than memory: mapped, or read ahead into a cache.
 
 Features lie in a file larger than the memory that the process may use, page cache included: a
 memory cgroup holds it down, so Linux as root is needed. Neighbour sampling and FreshGNN train in
-turns, each in a process of its own, and the same neighbours are sampled. What was read from
-storage is counted by the operating system (``read_bytes`` of /proc/self/io). The second epoch is
-shown: in the first the cache is empty. With --quick the memory is not held down.
+turns, with the file mapped and with the look-ahead cache, each in a process of its own. The same
+neighbours are sampled. What was read from storage is counted by the operating system
+(``read_bytes`` of /proc/self/io). The second epoch is shown: in the first the cache is empty. With
+--quick the memory is not held down.
 """
 
 import json
 import os
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,13 @@ COMMON = Common(rounds=7)
 QUICK = {"nodes": 500, "width": 64, "batch": 20, "t_stale": 50, "hidden": 4, "memory": 0}
 GROUPS = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")  # version 1, version 2
 LIMIT_FILES = "memory.limit_in_bytes", "memory.max"
-METHODS = "neighbor", "fresh"
+MAPPED = "neighbor, mapped"
+WAYS = {
+    MAPPED: ("neighbor", False),
+    "neighbor, look-ahead": ("neighbor", True),
+    "fresh, mapped": ("fresh", False),
+    "fresh, look-ahead": ("fresh", True),
+}
 EPOCHS = 2
 FILES = "features.npy", "rest.npz"
 
@@ -56,11 +63,14 @@ def read_data(folder):
     return Dataset("storage", graph, features, labels, every, none, none)
 
 
-def trained(folder, method, options):
-    """Train; return seconds, bytes from storage and rows of each epoch."""
+def trained(folder, method, cache, options):
+    """Train, with a look-ahead cache of so many bytes, or none; return what `epochs` does."""
     dataset = read_data(folder)
     config = settings(method, **options)
-    with fastimpl.make_trainer(dataset, config) as trainer:
+    with ExitStack() as opened:
+        ahead = fastimpl.loader.LookaheadFeatures
+        features = opened.enter_context(ahead(folder / FILES[0], cache)) if cache else None
+        trainer = opened.enter_context(fastimpl.make_trainer(dataset, config, features=features))
         return epochs(trainer, EPOCHS, lambda: io_counters().storage)
 
 
@@ -105,19 +115,20 @@ def made_group(limit):
     raise OSError("there is no memory cgroup to write to")
 
 
-def measure(folder, group, method, options):
+def measure(folder, group, method, cache, options):
     """Return the epochs of one run in a process of its own."""
     if group:
         forget(folder / FILES[0])  # the pages of other processes would not count for the group
     asked = {"folder": str(folder), "group": group and str(group), "method": method}
-    return answer([sys.executable, "-m", "bench.storage"], {**asked, "options": options})
+    asked |= {"cache": cache, "options": options}
+    return answer([sys.executable, "-m", "bench.storage"], asked)
 
 
-def child(folder, group, method, options):
+def child(folder, group, method, cache, options):
     """Train in this process, in its group; print the epochs."""
     if group:
         Path(group, "cgroup.procs").write_text(str(os.getpid()))
-    print(json.dumps(trained(Path(folder), method, options)))
+    print(json.dumps(trained(Path(folder), method, cache, options)))
 
 
 def add_options(parser):
@@ -130,7 +141,8 @@ def add_options(parser):
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--p-grad", type=float, default=0.9)
     parser.add_argument("--t-stale", type=int, default=300)
-    parser.add_argument("--buffer", type=int, default=8_000_000, help="bytes of the cache")
+    parser.add_argument("--buffer", type=int, default=8_000_000, help="bytes of FreshGNN's cache")
+    parser.add_argument("--ahead", type=int, default=24, help="MiB of the look-ahead cache")
 
 
 def report(options):
@@ -147,37 +159,34 @@ def report(options):
         folder = Path(name)
         size = write_data(folder, options.nodes, options.width)
 
-        def turn(method):
-            return lambda _: measure(folder, group, method, of_method[method])[-1]
+        def turn(method, ahead):
+            cache = ahead * options.ahead * 2**20
+            return lambda _: measure(folder, group, method, cache, of_method[method])[-1]
 
-        runs = in_turns({method: turn(method) for method in METHODS}, options.rounds)
+        runs = in_turns({name: turn(*way) for name, way in WAYS.items()}, options.rounds)
     check(runs)
     memory = f"memory {options.memory} MiB" if options.memory else "any memory"
     yield f"Features {size / 2**20:.0f} MiB, {memory}; median (range) of {options.rounds} rounds."
     yield ""
     titles = ["method", "rows loaded, share of those needed", "MiB from storage", "seconds"]
-    needed = runs["neighbor"][0]["needed"]
-    yield from table(titles, [row(method, found, needed) for method, found in runs.items()])
-    for name, key in (("bytes from storage", "spent"), ("seconds", "seconds")):
-        pairs = zip(runs["neighbor"], runs["fresh"], strict=True)
-        ratios = [a[key] / max(b[key], 1e-9) for a, b in pairs]
-        yield ""
-        yield f"Neighbour sampling over FreshGNN, {name}: {median_and_range(ratios, 2)}."
+    yield from table([*titles, "as fast as mapped"], [row(name, runs) for name in runs])
 
 
 def check(runs):
     """Check that all runs of a method load the same rows, neighbour sampling all it needs."""
     for found in runs.values():
         assert len({(run["rows"], run["needed"]) for run in found}) == 1
-    plain, fresh = runs["neighbor"][0], runs["fresh"][0]
-    assert fresh["rows"] <= plain["rows"] == plain["needed"]
+        assert found[0]["rows"] <= runs[MAPPED][0]["rows"] == runs[MAPPED][0]["needed"]
 
 
-def row(method, found, needed):
-    """Return the cells of a method."""
-    share = found[0]["rows"] / needed
+def row(name, runs):
+    """Return the cells of a way; a speed-up is a median over rounds."""
+    found, mapped = runs[name], runs[MAPPED]
+    share = found[0]["rows"] / mapped[0]["needed"]
     mib = median_and_range([run["spent"] / 2**20 for run in found])
-    return [method, f"{share:.1%}", mib, median_and_range([run["seconds"] for run in found])]
+    seconds = median_and_range([run["seconds"] for run in found])
+    ratios = [a["seconds"] / b["seconds"] for a, b in zip(mapped, found, strict=True)]
+    return [name, f"{share:.1%}", mib, seconds, median_and_range(ratios, 2)]
 
 
 if __name__ == "__main__":

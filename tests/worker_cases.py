@@ -13,6 +13,7 @@ OPTIONS = {
     "neighbor": BATCHES | {"fanouts": (3, 2)},
     "fresh": BATCHES | {"fanouts": (4, 3), "t_stale": 2, "buffer": 3000, "p_grad": 0.8},
     "layer": BATCHES | {"fanouts": (3, 2)},
+    "prepropagation": {"batch_size": 14, "model": "sign"},
     "cluster": {"clusters": 12, "clusters_per_batch": 2},
     "fastgcn": BATCHES | {"layer_sizes": (20, 20), "model": "gcn"},
     "ladies": BATCHES | {"layer_sizes": (20, 20), "model": "gcn"},

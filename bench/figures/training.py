@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack, contextmanager
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -243,16 +244,49 @@ def averaged(rows):
     ]
 
 
-def sooner(rows, name, over, unit=""):
-    """Return `time_ratio` of the mean of all seeds, and in words, with the range in `unit`."""
-    mean = time_ratio(averaged(rows), name, over)
-    each = [time_ratio(pick(rows, seed=seed), name, over) for seed in values_of(rows, "seed")]
+class Sooner(NamedTuple):
+    """How many times as fast as the baselines one in a race reaches the threshold."""
+
+    mean: float | None  # of the mean of all seeds; None where this mean does not reach it
+    reached: list[float]  # of each seed that reaches it
+    seeds: int
+
+    def cell(self):
+        """Return it as a cell of a table."""
+        words = "not reached on average" if self.mean is None else f"{self.mean:.2f}"
+        if self.seeds == 1:
+            return words
+        if not self.reached:
+            return f"{words} (no seed reaches it)"
+        count = "" if self._all() else f"{len(self.reached)} of {self.seeds} seeds reach it: "
+        return f"{words} ({count}{self._range()})"
+
+    def sentence(self, ours, theirs):
+        """Return it as a sentence about two methods, which begins in small letters."""
+        words = f"the mean score of {ours} stays below this score"
+        if self.mean is not None:
+            words = f"{ours} is {self.mean:.2f} times as fast as {theirs}"
+        if self.seeds == 1:
+            return words
+        if not self.reached:
+            return f"{words} (no seed reaches it)"
+        some = f"{len(self.reached)} of {self.seeds} seeds that reach it"
+        who = f"{self.seeds} seeds" if self._all() else some
+        return f"{words} ({self._range()} times for the {who})"
+
+    def _all(self):
+        return len(self.reached) == self.seeds
+
+    def _range(self):
+        return f"{min(self.reached):.2f} to {max(self.reached):.2f}"
+
+
+def sooner(rows, name, over):
+    """Return `time_ratio` of the mean of all seeds and of each seed, as a `Sooner`."""
+    seeds = values_of(rows, "seed")
+    each = [time_ratio(pick(rows, seed=seed), name, over) for seed in seeds]
     reached = [ratio for ratio in each if ratio is not None]
-    words = "not reached on average" if mean is None else f"{mean:.2f}"
-    if len(each) == 1:
-        return mean, words
-    span = f", at {min(reached):.2f} to {max(reached):.2f}{unit}" if reached else ""
-    return mean, f"{words} ({len(reached)} of {len(each)} seeds reach it{span})"
+    return Sooner(time_ratio(averaged(rows), name, over), reached, len(seeds))
 
 
 def race_curves(rows):

@@ -1,5 +1,6 @@
 """Loading features: by one-sided reads, in rounds (FreshGNN section 6)."""
 
+from refimpl.loader.direct_reads import read_rows
 from refimpl.loader.distributed import DistributedFeatures
 from refimpl.loader.features import (
     Fetched,
@@ -14,6 +15,8 @@ from refimpl.loader.features import (
 )
 from refimpl.loader.files import BytesRead, io_counters, open_features, write_features
 from refimpl.loader.gathering import gather_rows
+from refimpl.loader.lookahead import RowCache, Window, window_of
+from refimpl.loader.lookahead_features import LookaheadFeatures
 from refimpl.loader.mpi import MPIComm
 from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds, round_bound
 from refimpl.loader.simulation import Simulation, simulate
@@ -25,6 +28,9 @@ __all__ = [
     "FeatureStore",
     "FetchPlan",
     "Fetched",
+    "LookaheadFeatures",
+    "RowCache",
+    "Window",
     "BytesRead",
     "MPIComm",
     "Message",
@@ -43,7 +49,9 @@ __all__ = [
     "pairwise_exchange",
     "round_bound",
     "plan_rounds",
+    "read_rows",
     "simulate",
     "two_sided_seconds",
+    "window_of",
     "write_features",
 ]

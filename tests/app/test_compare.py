@@ -100,7 +100,7 @@ def test_other_settings(compare, options):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_what_every_method_samples_is_compared(compare, method):
-    few = ("--clusters", "6") if method == "cluster" else ()
+    few = {"cluster": ("--clusters", "6"), "prepropagation": ("--model", "sign")}.get(method, ())
     size = ("--batch-size", "40") if "batch_size" in settings_of(METHODS[method]) else ()
     status, stdout, _, result = compare("--rounds", "2", "--method", method, *few, *size)
     assert (status, result["iterations"]) == (0, 4)

@@ -36,7 +36,8 @@ def test_every_kernel_conforms(gnn, capsys, tmp_path):
     rows = [line.split() for line in out if line.startswith("  ")]
     files = vectors.load()
     assert sorted(row[-3] for row in rows) == sorted(file["function"] for file in files)
-    assert {row[-3] for row in rows} >= set(fastimpl.compiled) - set(CONSTRUCTORS)
+    of_this_process = {"read_rows"}  # it takes the descriptor of an open file
+    assert {row[-3] for row in rows} >= set(fastimpl.compiled) - {*CONSTRUCTORS, *of_this_process}
     assert {row[-1] for row in rows} == {"conforms"}
     assert out[-1] == f"{len(files)} conforms"
     report = json.loads(path.read_text())

@@ -208,7 +208,7 @@ def test_without_mpi_the_model_is_all(monkeypatch):
     lab = lab_of(experiment_of(exchange))
     rows = rows_of(experiment_of(exchange), lab)
     assert exchange.MACHINE not in {row["links"] for row in rows}
-    assert "nothing was measured without MPI" in exchange.verdicts(lab, rows)[0].ours
+    assert "were not measured, because MPI is not installed" in exchange.verdicts(lab, rows)[0].ours
 
 
 def test_what_is_measured_between_processes_stands_below_the_model(monkeypatch):
@@ -221,7 +221,7 @@ def test_what_is_measured_between_processes_stands_below_the_model(monkeypatch):
     *_, last = exchange.table(lab, rows)[1]
     assert last[:2] == ["measured: 2 processes", "-"] and "-" in last[3:]
     assert last[2] == "1.50 (1.00 to 2.00)" and last[-1] == "0.93 (0.67 to 1.20)"
-    assert "one machine it was 1.38 (1.25 to 1.50) times" in exchange.verdicts(lab, rows)[0].ours
+    assert "one machine it is 1.38 (1.25 to 1.50) times" in exchange.verdicts(lab, rows)[0].ours
     assert exchange.plot(lab, rows)
 
 
@@ -333,7 +333,7 @@ def test_steps_between_processes_stand_below_the_model(monkeypatch):
     rows = rows_of(experiment_of(devices), lab)
     *_, last = devices.table(lab, rows)[1]
     assert last[0] == "measured: 2 processes, FreshGNN: 1.75 (1.50 to 2.00) times as fast as one"
-    assert "1.75 (1.50 to 2.00) times (FreshGNN)" in devices.verdicts(lab, rows)[0].ours
+    assert "1.75 (1.50 to 2.00) with FreshGNN" in devices.verdicts(lab, rows)[0].ours
     assert devices.plot(lab, rows)
 
 

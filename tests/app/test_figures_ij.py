@@ -117,10 +117,9 @@ def test_speed_ups_on_more_threads_than_cores_are_not_judged(monkeypatch):
 def test_speed_ups_on_few_threads_are_not_judged():
     verdicts = scaling.verdicts(lab_of(experiment_of(scaling)), scaling_rows({1: 1, 2: 1.5}))
     assert set(outcomes(verdicts).values()) == {UNTESTED}
-    assert (
-        "1.50 times (1.50 to 1.50) as fast on 2 threads, a parallel efficiency of 75%"
-        in verdicts[0].ours
-    )
+    words = verdicts[0].ours
+    assert words.startswith("the whole iteration is 1.50 times as fast on 2 threads as on one")
+    assert "divided by the threads, is 75% here" in words
 
 
 def test_steps_of_a_trainer_are_of_its_own_round():
@@ -285,5 +284,5 @@ def test_parts_are_judged_column_major_beside_one_for_each_thread(threads, colum
         ]
     (verdict,) = partition.verdicts(None, rows)
     assert verdict.outcome == want
-    assert "0.75 to 0.75 times in row-major layout" in verdict.ours
+    assert "In row-major layout it is 0.75 to 0.75 times as fast" in verdict.ours
     assert bool(verdict.because) == (want != HOLDS)

@@ -66,10 +66,27 @@ def test_seeds_are_averaged_before_a_threshold_is_looked_for():
     rows += curve("ours", (2, 0.95), (4, 0.9), seed=0) + curve("ours", (4, 0.5), (6, 0.9), seed=1)
     assert [row["seconds"] for row in races.averaged(rows)] == [20, 30, 3, 5]
     assert [row["val_f1"] for row in races.averaged(rows)] == pytest.approx([0.7, 0.9, 0.725, 0.9])
-    ratio, words = races.sooner(rows, "ours", ("a",))  # 30 / 5; 40 / 6, 20 / 2
-    assert ratio == 6 and words == "6.00 (2 of 2 seeds reach it, at 6.67 to 10.00)"
-    assert (
-        races.sooner(curve("a", (1, 1), seed=0) + curve("b", (1, 0), seed=0), "b", "a")[0] is None
+    found = races.sooner(rows, "ours", ("a",))  # 30 / 5; 40 / 6, 20 / 2
+    assert found.mean == 6 and found.cell() == "6.00 (6.67 to 10.00)"
+    assert found.sentence("ours", "a") == (
+        "ours is 6.00 times as fast as a (6.67 to 10.00 times for the 2 seeds)"
+    )
+
+
+def test_seeds_that_do_not_reach_the_threshold_are_counted():
+    rows = curve("a", (1, 1), seed=0) + curve("b", (1, 0), seed=0)
+    one = races.sooner(rows, "b", ("a",))
+    assert one == (None, [], 1) and one.cell() == "not reached on average"
+    assert one.sentence("b", "a") == "the mean score of b stays below this score"
+    rows += curve("a", (1, 1), seed=1) + curve("b", (2, 0), seed=1)
+    none = races.sooner(rows, "b", ("a",))
+    assert none.cell() == "not reached on average (no seed reaches it)"
+    assert none.sentence("b", "a").endswith("below this score (no seed reaches it)")
+    rows += curve("a", (1, 1), seed=2) + curve("b", (2, 1), seed=2)
+    some = races.sooner(rows, "b", ("a",))
+    assert some.cell() == "not reached on average (1 of 3 seeds reach it: 0.50 to 0.50)"
+    assert some.sentence("b", "a").endswith(
+        "(0.50 to 0.50 times for the 1 of 3 seeds that reach it)"
     )
 
 
@@ -206,7 +223,7 @@ def test_more_cores_are_judged_by_what_is_printed_for_them():
 )
 def test_depth_is_linear_or_not(times, want):
     verdict = depth._linear(depth_rows(times, (1, 10, 100, 1000)), 1)
-    assert verdict.outcome == want and "layer sampling becomes 1000.0 times" in verdict.ours
+    assert verdict.outcome == want and "of layer sampling 1000.0 times as long" in verdict.ours
 
 
 @pytest.mark.parametrize(

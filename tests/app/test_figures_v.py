@@ -316,7 +316,7 @@ def test_the_rule_of_speed(fresh, others, own, other, wanted):
     rows = timed_rows(fresh, scores, others)
     verdicts = epoch_time.verdicts(None, rows)
     found = outcomes(verdicts)
-    assert "60.0% of the rows" in verdicts[1].ours
+    assert "60.0% fewer rows" in verdicts[1].ours
     assert ("2.44" in verdicts[0].because) == (wanted[0] != HOLDS)
     claims = "V-faster-3.4x", "V-faster-5.3x", "V-time-to-accuracy"
     assert tuple(found[claim] for claim in claims) == wanted
@@ -383,7 +383,7 @@ def test_the_rules_of_relations(seconds, points, wanted):
     ]
     found = heterogeneous.verdicts(None, rows)
     assert tuple(outcomes(found).values()) == wanted
-    assert "60.0% of the rows" in found[0].ours
+    assert "60.0% fewer rows" in found[0].ours
     assert ("1.64" in found[0].because) == (wanted[0] != HOLDS)
 
 

@@ -29,6 +29,15 @@ PAPERS = {
         "t_stale": None,
     },
     "graphsaint": {"model": "sage", "method": "graph", "normalize": "both", "coverage": 50.0},
+    "sgc": {
+        "model": "sign",
+        "method": "prepropagation",
+        "layers": 1,
+        "classifier": "layer",
+        "powers": "last",
+        "hops": 2,
+    },
+    "sign": {"model": "sign", "method": "prepropagation", "powers": "all", "hops": 2},
 }
 
 
@@ -49,7 +58,8 @@ def run(tmp_path, capfd):
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_the_papers_settings(name):
     config = preset(name, DATA)
-    flat, usual = config.flat(), refimpl.TrainConfig(method=config.method.name).flat()
+    usual = refimpl.TrainConfig(model=config.model.name, method=config.method.name).flat()
+    flat = config.flat()
     assert {one: flat[one] for one in PAPERS[name]} == PAPERS[name]
     sampler = flat.pop("sampler", None)
     assert (sampler and sampler.name) == PRESETS[name].get("sampler")

@@ -70,6 +70,15 @@ def test_the_first_line_of_the_readme_twice(run, tmp_path, monkeypatch):
     assert status == 2 and "runs/communities already has a result (checkpoint.npz)" in said
 
 
+@pytest.mark.parametrize("name", ["b", "data", "seed"])
+def test_a_folder_named_as_a_setting_is_not_taken_for_it(run, tmp_path, monkeypatch, name):
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "checkpoint.npz").write_text("a run")
+    monkeypatch.chdir(tmp_path)
+    status, said = run("train", "--out", name)
+    assert status == 2 and f"--out {name} already has a result" in said
+
+
 def test_a_run_that_cannot_begin_keeps_the_one_that_it_was_to_replace(run, tmp_path):
     assert run(*TRAIN, "--out", tmp_path / "out")[0] == 0
     before = contents(tmp_path / "out")

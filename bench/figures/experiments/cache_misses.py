@@ -126,9 +126,9 @@ def verdicts(_lab, rows):
         for some in (parts, whole)
     )
     least = min((row["kibibytes"] for row in parts if row["miss_rate"] < BOUND), default=None)
-    reached = "no graph has fewer than 5% in any cache"
+    reached = "On no graph do fewer than 5% miss, in a cache of any size"
     if least is not None:
-        reached = f"one graph or more has fewer than 5% from {least} KiB on"
+        reached = f"With {least} KiB, fewer than 5% miss on at least one graph"
     outcome = HOLDS if most < BOUND else FAILS
     return [verdict("J-misses-5", outcome, most=most, at=AT, reached=reached, beside=beside)]
 

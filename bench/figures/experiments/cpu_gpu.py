@@ -26,7 +26,7 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each data set."""
-    columns = {"like": "like", "here, s": medians("whole", ".4f")}
+    columns = {"graph like": "like", "here, s": medians("whole", ".4f")}
     columns |= {f"{part}, s": medians(part, ".4f") for part in PARTS}
     columns["printed, 40 cores, s"] = lambda some: f"{CPU[some[0]['like']]:.4f}"
     columns["printed, GPU, s"] = lambda some: f"{GPU[some[0]['like']]:.4f}"
@@ -38,7 +38,7 @@ def verdicts(_lab, rows):
     """Say what an iteration takes here; there is no GPU to compare with."""
     whole = {like: median_of(rows, "whole", like=like) for like in values_of(rows, "like")}
     over = statistics.fmean(seconds / CPU[like] for like, seconds in whole.items())
-    each = ", ".join(f"{seconds:.3f} s ({like})" for like, seconds in whole.items())
+    each = ", ".join(f"{seconds:.3f} s on the graph like {like}" for like, seconds in whole.items())
     threads = in_words(rows[0]["threads"])
     return [verdict("J-gpu-2x", UNTESTED, threads=threads, each=each, over=over)]
 

@@ -6,7 +6,7 @@ from bench.figures.experiment import ABOUT, FAILS, graded, ranked, verdict
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
+from bench.figures.result_rows import bands, groups_of, listed, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
 from bench.figures.training import lengths, on_share, race, race_curves, sooner
 from refimpl.lab.training.config import TrainConfig
@@ -78,9 +78,9 @@ def epoch_ratio(rows, threads, layers):
     return ratios(theirs, ours, "node")
 
 
-def sooner_with(rows, layers, unit=""):
+def sooner_with(rows, layers):
     """Return how many times sooner graph sampling has the score; see `sooner`."""
-    return sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,), unit)
+    return sooner(pick(rows, part="score", layers=layers), GRAPHS, (LAYERS,))
 
 
 def table(lab, rows):
@@ -97,10 +97,14 @@ def table(lab, rows):
             known = PRINTED.get(threads, ())[layers - 1 : layers]
             line.append(f"{known[0]:.2f}" if known else "")
             trained = threads == lab.threads and layers in lab.sizes["trained"]
-            line.append(sooner_with(rows, layers)[1] if trained else "")
+            line.append(sooner_with(rows, layers).cell() if trained else "")
             lines.append(line)
-    sides = [f"{name}{what}" for name in (GRAPHS, LAYERS) for what in (", ms", ", to 1 layer")]
-    ratios = ["epoch, times as fast", "as printed", "time to score, times as fast"]
+    sides = [
+        f"{name}{what}"
+        for name in (GRAPHS, LAYERS)
+        for what in (", ms", ", times as long as 1 layer")
+    ]
+    ratios = ["epoch, speed-up over layer sampling", "as printed", "time to score, speed-up"]
     return ["threads", "layers", *sides, *ratios], lines
 
 
@@ -117,8 +121,9 @@ def _deep(rows):
     counts, depths = values_of(rows, "threads"), values_of(rows, "layers")
     at, deep = max(count for count in counts if count in PRINTED), min(DEEP, max(depths))
     ratios = [epoch_ratio(rows, at, layers).mean for layers in range(1, deep + 1)]
-    each = ", ".join(f"{x:.2f} times with {_layers(n)}" for n, x in enumerate(ratios, 1))
-    each = each.replace("times", "times as fast as an epoch of layer sampling", 1)
+    each = listed([f"{x:.2f} times for {_layers(n)}" for n, x in enumerate(ratios, 1)])
+    as_long = "times as long with layer sampling as with graph sampling"
+    each = each.replace("times", as_long, 1)
     found = {"deep": deep, "each": each}
     found |= {"cores": in_words(at), "threads": in_words(max(counts))}
     found["most"] = epoch_ratio(rows, max(counts), deep).mean
@@ -145,11 +150,12 @@ def _layers(number):
 
 
 def _from_which_depth(lab, rows):
-    found = {n: sooner_with(rows, n, " times the speed") for n in lab.sizes["trained"]}
-    lost = [layers for layers, (ratio, _) in found.items() if ratio is None or ratio <= 1]
+    found = {n: sooner_with(rows, n) for n in lab.sizes["trained"]}
+    lost = [layers for layers, one in found.items() if one.mean is None or one.mean <= 1]
     first = next((x for x in found if all(x > y for y in lost)), None)
-    how = {n: "the speed-up is" if one[0] else "this score is" for n, one in found.items()}
-    each = ". With ".join(f"{_layers(n)} {how[n]} {words}" for n, (_, words) in found.items())
+    each = ". ".join(
+        f"With {_layers(n)} {one.sentence(GRAPHS, LAYERS)}" for n, one in found.items()
+    )
     result = f"is faster from {_layers(first)} on" if first else "is slower with the most layers"
     outcome = ranked(not lost, first)
     return verdict("I-deep-accuracy", outcome, data=lab.data, each=each, result=result)
@@ -170,7 +176,7 @@ def plot(lab, rows):
         found = bands(epoch_ratio(times, threads, layers) for layers in at)
         ratios[f"an epoch, {in_words(threads)}"] = Curve(at, *found)
     scores = pick(rows, part="score")
-    won = {layers: sooner_with(rows, layers)[0] for layers in values_of(scores, "layers")}
+    won = {layers: sooner_with(rows, layers).mean for layers in values_of(scores, "layers")}
     won = {layers: ratio for layers, ratio in won.items() if ratio is not None}
     if won:
         ratios[f"to the score, {in_words(most)}"] = Curve(list(won), list(won.values()))

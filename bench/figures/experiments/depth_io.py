@@ -68,11 +68,12 @@ def table(_lab, rows):
         shown = [f"{saved[name]:.1%}" for name in (BY_DEGREE, BEST)]
         gain = f"{saved[BEST] / saved[BY_DEGREE]:.2f}"
         (first, *_) = pick(rows, what=SAVED, layers=layers)
-        lines.append([f"{layers} layers", f"{first['rows_an_iteration']:,.0f}", *shown, gain])
+        lines.append([f"{layers} layers", f"{first['rows_an_iteration']:,.0f}", *shown, gain, "-"])
     for stage in (READING, BEFORE, EPOCH):
         seconds = _seconds(rows, stage)
-        lines.append([stage, "-", "-", "-", seconds.text(".3f", unit=" s")])
-    return ["what", "rows an iteration", BY_DEGREE, BEST, "second over first, or time"], lines
+        lines.append([stage, *["-"] * 4, seconds.text(".3f", unit=" s")])
+    titles = "FreshGNN over features by degree", "time"
+    return ["what", "rows an iteration", BY_DEGREE, BEST, *titles], lines
 
 
 def verdicts(_lab, rows):

@@ -4,7 +4,7 @@ from itertools import accumulate
 
 from bench.figures.experiment import ABOUT, UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import bands, groups_of, pick, share_saved, spread, spread_of
+from bench.figures.result_rows import bands, groups_of, listed, pick, share_saved, spread, spread_of
 from bench.figures.training import seconds_an_epoch, speed_up, trained_in_turns
 
 NAMES = ABOUT["V-fig10"]["names"]
@@ -52,15 +52,19 @@ def verdicts(_lab, rows):
     first = pick(rows, seed=0)
     ratio = speed_up(first, "neighbor")
     gains = {name: speed_up(first, name).mean for name in NAMES if name != "fresh"}
-    others = ", ".join(f"{gain:.2f} times that of {NAMES[name]}" for name, gain in gains.items())
+    others = listed(
+        [f"{gain:.2f} times as fast as with {NAMES[name]}" for name, gain in gains.items()]
+    )
     saved = share_saved(pick(rows, method="fresh"))
     reached = {name: mean_time(rows, name) for name in NAMES}
     fresh, neighbor = reached["fresh"], reached["neighbor"]
     rest = [found.mean for name, found in reached.items() if found and name != "fresh"]
     each = ", ".join(
-        f"{NAMES[name]} {f'{found:.1f}' if found else 'not with every seed'}"
-        for name, found in reached.items()
+        f"{found:.1f} s with {NAMES[name]}" for name, found in reached.items() if found
     )
+    if late := [NAMES[name] for name, found in reached.items() if not found]:
+        do = "does" if len(late) == 1 else "do"
+        each += f". {listed(late)} {do} not come so close with every seed"
     sooner = neighbor.mean / fresh.mean if fresh else 0
     first = fresh is not None and fresh.mean <= min(rest)
     soonest = ranked(first and sooner >= 2, sooner > 1)

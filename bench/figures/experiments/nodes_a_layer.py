@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Curve, Lines, curves_of, level
-from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.result_rows import groups_of, listed, pick, spread_of, values_of
 from bench.figures.synthetic_data import graph_like
 from refimpl.cost_models.layer_sampling import unique_nodes
 from refimpl.samplers.sampling import Sampler
@@ -53,7 +53,8 @@ def table(_lab, rows):
             [some[0]["like"], f"{some[0]['nodes']:,}", name, *(f"{x:,.0f}" for x in met)]
             for name, met in found.items()
         ]
-    return ["like", "nodes", "method", *(f"{hop} hops" for hop in hops)], lines
+    titles = (f"{hop} hop{'s' * (hop != 1)}" for hop in hops)
+    return ["graph like", "nodes", "method", *titles], lines
 
 
 def verdicts(_lab, rows):
@@ -63,9 +64,11 @@ def verdicts(_lab, rows):
         layers, graphs = (_met(some, method, [last])[0] for method in (LAYERS, GRAPHS))
         found.append((some[0]["nodes"], layers / some[0]["linked"], layers / graphs))
     least, most = min(share for _, share, _ in found), max(found)[2]
-    each = ", ".join(
-        f"{share:.1%} of {nodes:,} nodes ({times:,.1f} times as many as in a subgraph)"
-        for nodes, share, times in found
+    each = listed(
+        [
+            f"{share:.1%} of the graph with {nodes:,} nodes ({times:,.1f} times a subgraph)"
+            for nodes, share, times in found
+        ]
     )
     roots = round(statistics.fmean(row["met"] for row in pick(rows, method=LAYERS, hop=0)))
     outcome = ranked(least >= WHOLE and most >= 100, least >= WHOLE and most >= 10)

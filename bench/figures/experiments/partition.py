@@ -80,10 +80,9 @@ def verdicts(_lab, rows):
             gains[name].append(median_of(some, OVER, contestant=name, parts=fewest) / printed)
     theirs = gains[LAYOUTS["F"]]
     outcome = ranked(min(theirs) > 1.1, max(theirs) > 1.1)
-    each = "; ".join(
-        f"{min(gain):.2f} to {max(gain):.2f} times in {name} layout" for name, gain in gains.items()
-    )
-    return [verdict("I-partition-pays", outcome, each=each, low=min(beside), high=max(beside))]
+    column, row = (f"{min(gain):.2f} to {max(gain):.2f}" for gain in (theirs, gains[LAYOUTS["C"]]))
+    found = {"column": column, "row": row, "low": min(beside), "high": max(beside)}
+    return [verdict("I-partition-pays", outcome, **found)]
 
 
 def plot(_lab, rows):

@@ -51,7 +51,9 @@ def verdicts(_lab, rows):
     widths = groups_of(rows, "d", "h")
     found = [({row["policy"]: row["saved"] for row in some}, some[0]["d"]) for some in widths]
     each = " and ".join(f"{saved[BEST]:.1%} with features of width {d}" for saved, d in found)
-    orders = "; ".join(f"d = {d}: {_words(_in_order(saved))}" for saved, d in found)
+    orders = ". ".join(
+        f"With features of width {d}: {_words(_in_order(saved))}" for saved, d in found
+    )
     order = ranked(max(alone, features) < both < best, best > max(alone, features))
     return [
         verdict("V-io-59", graded(best, 0.59, nothing=features), best=best, each=each),
@@ -66,7 +68,8 @@ def _in_order(saved):
 
 
 def _words(shares):
-    return ", ".join(f"{share:.1%}" for share in shares)
+    names = "features", "embeddings", "both", "both with the policy for performance"
+    return ", ".join(f"{name} {share:.1%}" for name, share in zip(names, shares, strict=True))
 
 
 def plot(_lab, rows):

@@ -52,12 +52,17 @@ def verdicts(_lab, rows):
     for some in groups_of(rows, "graphs"):
         base = spread_of(some, "val_f1", name=LAYERS).mean
         gains = [spread_of(some, "val_f1", name=x).mean - base for x in (PLAIN, WEIGHTED)]
-        plain, weighted = (f"{100 * gain:+.2f}" for gain in gains)
-        each.append(f"{some[0]['graphs']}: {plain} points, and {weighted} with normalisation")
+        plain, weighted = map(_beside, gains)
+        where = f"on the data set {some[0]['graphs']}"
+        each.append(f"{plain} {where} and {weighted} with normalisation")
         best.append(max(gains))
     close, higher = (ranked(min(best) > x, max(best) > x) for x in (-SLACK, 0))
     outcomes = {"I-accuracy": close, "J-accuracy-all": higher}
     return [verdict(claim, one, each="; ".join(each)) for claim, one in outcomes.items()]
+
+
+def _beside(gain):
+    return f"{100 * abs(gain):.2f} points {'higher' if gain >= 0 else 'lower'}"
 
 
 def plot(_lab, rows):

@@ -119,8 +119,8 @@ def verdicts(lab, rows):
     eight = [row for row in pick(rows, what=INTRA) if row["lanes"] == 8]
     lanes = spread_of(eight, "speedup").mean
     three, one = (spread_of(eight, "speedup", sampler=name) for name in (SLOTS, FRONTIER))
-    walks = " and ".join(f"{gain:.2f}" for gain in others)
-    found = {"frontier": frontier, "at": at, "lanes": lanes, "walks": walks}
+    walk, edge = others
+    found = {"frontier": frontier, "at": at, "lanes": lanes, "walk": walk, "edge": edge}
     claims = [  # name, the number that was found, and the printed one
         ("I-sampling-64x", frontier * lanes, 64),
         ("J-sampling-60x", frontier * lanes, 60),

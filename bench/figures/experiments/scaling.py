@@ -39,7 +39,7 @@ def table(_lab, rows):
         about = [some[0][key] for key in ("like", "hidden", "threads")]
         times = [f"{1000 * median_of(some, part):.1f}" for part in ("whole", *PARTS)]
         lines.append([*about, *times, *(f"{_speed_up(rows, x, *about).mean:.2f}" for x in SHOWN)])
-    titles = ["like", "hidden", "threads", *(f"{part}, ms" for part in ("whole", *PARTS))]
+    titles = ["graph like", "hidden", "threads", *(f"{part}, ms" for part in ("whole", *PARTS))]
     return [*titles, *(f"{name}, speed-up" for name in SHOWN.values())], lines
 
 
@@ -54,7 +54,8 @@ def verdicts(lab, rows):
         )
         outcome = graded(ups.mean, about["printed"]) if enough else UNTESTED
         shares = {"efficiency": ups.mean / at, "printed": about["printed"] / CORES}
-        about = {"ups": ups, "threads": in_words(at), "cores": CORES, **shares}
+        what = SHOWN[about["part"]]
+        about = {"what": what, "ups": ups, "threads": in_words(at), "cores": CORES, **shares}
         found.append(verdict(claim, outcome, **about))
     return found
 

@@ -97,7 +97,7 @@ def verdicts(_lab, rows):
     near = {share: at(share, t)[0].mean - at(shares[0], t)[0].mean for share in shares[1:]}
     lost = -min(x for share, x in near.items() if P_GRAD <= share < 1 or share == p)
     less = ranked(least - most > LARGE_LOSS and along_p and along_t, least > most)
-    each = ", ".join(f"{x:+.2f} with {share}" for share, x in near.items())
+    each = ", ".join(f"{x:+.2f} points with {share}" for share, x in near.items())
     here = {"p": p, "t": t, "saved": saved.mean, "later": later, "more": more.mean, **limited}
     ends = {"p": shares[0], "t": times[0], "high_p": shares[-1], "high_t": times[-1]}
     harmless = ranked(lost <= HARMLESS, lost <= 2 * HARMLESS)

@@ -51,7 +51,7 @@ def table(_lab, rows):
         layers = "GCN's layers" if name in (OURS_GCN, GCN) else "GraphSAGE's layers"
         ends = spread(one[-1]["seconds"] for one in groups_of(some, "seed"))
         best = spread(best_score(one, name) for one in groups_of(some, "seed"))
-        words = sooner(rows, name, BASELINES[layers])[1]
+        words = sooner(rows, name, BASELINES[layers]).cell()
         lines.append([name, f"{best:.4f}", f"{ends:.2f}", words])
     return ABOUT["I-fig2"]["titles"], lines
 
@@ -60,11 +60,11 @@ def verdicts(lab, rows):
     """Compare frontier sampling with the best baseline in time; `real_graphs` has its accuracy."""
     each, ratios = [], []
     for name, (layers, baselines) in zip((OURS, OURS_GCN), BASELINES.items(), strict=True):
-        ratio, words = sooner(rows, name, baselines)
-        ratios.append(ratio or 0)
-        each.append(f"{words} with {layers}")
+        found = sooner(rows, name, baselines)
+        ratios.append(found.mean or 0)
+        each.append(f"With {layers} {found.sentence('graph sampling', 'this baseline')}")
     faster = ranked(min(ratios) >= LEAST, max(ratios) > 1)
-    return [verdict("I-threshold-7.8x", faster, data=lab.data, each="; ".join(each))]
+    return [verdict("I-threshold-7.8x", faster, data=lab.data, each=". ".join(each))]
 
 
 def plot(_lab, rows):

@@ -14,11 +14,12 @@ from refimpl.lab.data.preparation import SCALINGS
 from refimpl.lab.data.table_files import TITLES
 from refimpl.lab.data.tables import CHOICES
 from refimpl.lab.training.config import PARTS, TrainConfig
-from refimpl.lab.training.settings import settings_of
+from refimpl.lab.training.settings import parsed_size, settings_of
 
 DTYPES = ("float32", "float64")
 PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
-PLACES = ("memory", "mmap", "parts")  # of features
+PLACES = ("memory", "mmap", "parts", "lookahead")  # of features
+MEMORY = 2**30  # bytes of a cache of features
 RUN, COMMON = "run", "model and training"  # headings
 
 
@@ -158,11 +159,23 @@ def run_options(impl="fastimpl"):
             "features_in",
             "choose where training reads features. memory: from an array; mmap: from a "
             "temporary file in the output folder; parts: from the ranks of mpirun; each rank "
-            "holds a share of the rows. Evaluation reads features in memory. The choice changes "
-            f"no result; {only}",
+            "holds a share of the rows; lookahead: from the folder of convert, before they are "
+            "needed, into a cache of --memory. Evaluation reads features in memory, or those of "
+            f"a folder as a mapped file. The choice changes no result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,
+            free=True,
+        ),
+        Option(
+            "memory",
+            "limit the cache of features to this size, in bytes or as 256MB or 1GiB; 64 reads of "
+            "storage are under way at a time",
+            MEMORY,
+            shown="1GiB",
+            parse=parsed_size,
+            metavar="SIZE",
+            only={"features_in": ("lookahead",)},
             free=True,
         ),
         Option(

@@ -20,6 +20,7 @@ from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import reads_sparse
+from refimpl.loader.lookahead_features import LookaheadFeatures
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
@@ -77,7 +78,7 @@ class Output:
         ranks = None if self.comm is None else to_first(self.comm, self._of_rank(features))
         with together(self.comm):
             if is_first(self.comm):
-                self._write(result, ranks)
+                self._write(result, ranks, features)
 
     def _save(self):
         """Write the checkpoint of all workers."""
@@ -89,7 +90,7 @@ class Output:
                 settings = {**self.settings, "dataset": self.facts}
                 save_checkpoint(self.folder / CHECKPOINT, state, settings)
 
-    def _write(self, result, ranks):
+    def _write(self, result, ranks, features):
         folder, trainer = self.folder, self.trainer
         model = TrainedModel.trained(trainer.dataset, trainer.config, result.weights)
         save_model(folder / MODEL, model)
@@ -102,6 +103,7 @@ class Output:
             "seconds": trainer.meter.seconds,
             **_loads(trainer),
             **({} if ranks is None else {"ranks": ranks}),
+            **_reads(features),
             "settings": self.settings,
             "dataset": self.facts,
             "versions": info.versions(),
@@ -138,6 +140,12 @@ class Output:
             "gradients": asdict(trainer.team.traffic),
             **counts,
         }
+
+
+def _reads(features):
+    """Return what was read of features on storage, if they are there."""
+    ahead = isinstance(features, LookaheadFeatures)
+    return {"reads": asdict(features.counts)} if ahead else {}
 
 
 def _loads(trainer):

@@ -51,6 +51,8 @@ def summary(metrics):
     tables = [table(results), table(times)]
     if metrics.get("loads"):
         tables.insert(1, table(_loads(metrics)))
+    if "reads" in metrics:
+        tables.insert(-1, table(_reads(metrics["reads"])))
     if "ranks" in metrics:
         tables.append(table(_ranks(metrics["ranks"])))
     return "\n\n".join(tables)
@@ -88,6 +90,18 @@ def _loads(metrics):
         *((name, f"{loads[name]:,}") for name in embeddings),
         ("hit rate of embeddings", _percent(loads["embedding_hit_rate"])),
         ("bytes of the cache", f"{cache['bytes']:,}"),
+    ]
+
+
+def _reads(reads):
+    """Return the rows of a table of what was read from storage in this process."""
+    kept = 1 - reads["rows"] / reads["asked"] if reads["asked"] else None
+    return [
+        ("features that windows need", f"{reads['asked']:,}"),
+        ("of these in the cache", _percent(kept)),
+        ("features read", f"{reads['rows']:,}"),
+        ("MiB read", f"{reads['bytes'] / 2**20:,.1f}"),
+        ("seconds waited for reads", f"{reads['waiting']:.3f}"),
     ]
 
 

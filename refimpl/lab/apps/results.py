@@ -46,7 +46,7 @@ def check_free(path, overwrite):
     if path is None or overwrite:
         return
     if Path(path).is_file() or Path(path).is_symlink():  # a link is a user's, wherever it leads
-        raise UserError(f"{path} already exists: give --overwrite to replace it")
+        raise UserError(f"the file {path} already exists: give --overwrite to replace it")
 
 
 @contextmanager
@@ -93,7 +93,7 @@ def _check_results(folder, names, instead):
     there = [name for name in names if os.path.lexists(folder / name)]
     if there:
         raise UserError(
-            f"{folder} already has a result ({', '.join(there)}): give {instead}, or another "
+            f"--out {folder} already has a result ({', '.join(there)}): give {instead}, or another "
             "folder as --out"
         )
 
@@ -128,7 +128,7 @@ def _lock(folder, inside):
             os.close(handle)
             raise
         os.close(handle)
-    raise UserError(f"{folder} is in use by other runs: give another folder as --out")
+    raise UserError(f"--out {folder} is in use by other runs: give another folder as --out")
 
 
 def _open_lock(path):
@@ -183,8 +183,8 @@ def _hold(handle, folder):
             return True
     except BlockingIOError:
         raise UserError(
-            f"{folder} is in use by another run, process {_holder(handle)}: wait for its end, or "
-            "give another folder as --out"
+            f"--out {folder} is in use by another run, process {_holder(handle)}: wait for its "
+            "end, or give another folder as --out"
         ) from None
     except OSError as error:
         if error.errno not in NO_LOCKS:

@@ -25,6 +25,7 @@ from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.training.run import reads_sparse
 from refimpl.loader.files import open_features, write_features
+from refimpl.loader.lookahead_features import CacheTooSmall, ReadFailed
 
 FEATURES = "training_features.npy"
 KEPT = "--resume to continue it, --overwrite to replace it"
@@ -101,7 +102,8 @@ def _train(folder, given, options, resume, prog, comm):
                 if not resume:
                     output.start()
                 saved = True
-                output.run_epochs()
+                with _reading_ahead():
+                    output.run_epochs()
                 output.finish(features)
     except KeyboardInterrupt as stop:
         if not saved:
@@ -166,7 +168,8 @@ def _features(folder, found, comm):
     """Give what training reads features of, as long as the block runs; None: the data set's own.
 
     With "mmap" they are in a file. A run that goes on writes it anew: the data set is read into
-    memory anyway. With "parts" each rank has the rows of its part, and reads the others'.
+    memory anyway. With "parts" each rank has the rows of its part, and reads the others'. With
+    "lookahead" they are in the folder that the data came from.
     """
     settings, dataset, place = found.settings, found.dataset, found.settings.get("features_in")
     n, half = dataset.train_graph.n, settings.get("half_features")
@@ -183,6 +186,10 @@ def _features(folder, found, comm):
             planned(settings["rounds"], comm.size)
         with FeatureParts(comm, X, settings["rounds"]) as parts:
             yield parts
+        return
+    if place == "lookahead":
+        with _lookahead(found, half) as features:
+            yield features
         return
     X = _rows(dataset, half, 0, n) if half else None
     if place != "mmap":
@@ -201,6 +208,32 @@ def _features(folder, found, comm):
     finally:
         if is_first(comm):
             path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _reading_ahead():
+    """Turn what features on storage cannot do while training into a UserError."""
+    try:
+        yield
+    except (CacheTooSmall, ReadFailed) as error:
+        raise UserError(str(error)) from error
+
+
+def _lookahead(found, half):
+    """Return the features of a folder of ``convert``, in a cache of the size asked for."""
+    X = found.dataset.features
+    if not isinstance(X, np.memmap):
+        raise UserError(
+            "--features-in lookahead needs a folder of minibatch-gnn convert as --data: the "
+            "features of other data are in memory already"
+        )
+    if half:
+        raise UserError(
+            "--half-features does not go with --features-in lookahead: store half features by "
+            "minibatch-gnn convert --feature-dtype float16"
+        )
+    with user_errors():
+        return found.gnn.loader.LookaheadFeatures(X.filename, found.settings["memory"])
 
 
 def _rows(dataset, half, first, last):

@@ -113,9 +113,9 @@ class Tables(Format):
     name, sign = "tables", "a .csv or .tsv file, perhaps with .gz"
     edges_only = True
     contents = Contents(
-        "two columns by title; without other columns, any two",
+        "two columns, found by title; a file with only two columns may have any titles",
         "`weight`, `weights`, `w` or `edge_weight`, if there is one of them; other columns are "
-        "ignored and named; edges have no direction",
+        "ignored, with a warning; edges have no direction",
         "one column",
         "one column, or masks; otherwise drawn",
         "one column",
@@ -146,11 +146,11 @@ class Tables(Format):
 class Attributed(Format):
     name, sign = "Shchur et al.", "an .npz file"
     contents = Contents(
-        "`adj_*`; one direction is completed",
-        "`adj_data` is ignored and named",
+        "`adj_*`; missing reverse edges are added",
+        "`adj_data` is ignored, with a warning",
         "integers; -1 is unknown",
         "drawn",
-        "`class_names`, `node_names`, if they are text",
+        "`class_names` and `node_names`, each if it is text",
     )
 
     def recognises(self, path):
@@ -164,7 +164,7 @@ class GraphSaint(Format):
     name, sign = "GraphSAINT", "adj_full.npz"
     contents = Contents(
         "`adj_full.npz`, symmetric",
-        "weights are ignored and named",
+        "weights are ignored, with a warning",
         "integers, or lists of 0 and 1; `null` is unknown",
         "`role.json`",
         "none",
@@ -185,7 +185,7 @@ class Ogb(Format):
     name, sign = "Open Graph Benchmark", "raw/edge.csv.gz or raw/data.npz"
     named_splits = True
     contents = Contents(
-        "`raw/edge`; one direction is completed",
+        "`raw/edge`; missing reverse edges are added",
         "none",
         "integers; NaN is unknown",
         "`split/NAME`",
@@ -214,9 +214,9 @@ class Planetoid(Format):
     name, sign = "Planetoid", "ind.NAME.x"
     named_splits = True
     contents = Contents(
-        "`ind.NAME.graph`; one direction is completed",
+        "`ind.NAME.graph`; missing reverse edges are added",
         "none",
-        "rows with one 1; a row of 0 is unknown",
+        "one-hot rows; a row of zeros is unknown",
         "by position, see `--split`",
         "none",
     )
@@ -233,7 +233,7 @@ class Planetoid(Format):
 class Linqs(Format):
     name, sign = "LINQS", "NAME.content"
     contents = Contents(
-        "`NAME.cites`; edges of nodes that `NAME.content` lacks are ignored and named",
+        "`NAME.cites`; edges of nodes that `NAME.content` lacks are ignored, with a warning",
         "none; edges have no direction",
         "the last column",
         "drawn",
@@ -255,7 +255,8 @@ class GeomGcn(Format):
         f"`{EDGES}`",
         "none; edges have no direction",
         "integers from 0",
-        "`NAME_split_*.npz`, also in `splits`: the only one, or that of `--split`; otherwise drawn",
+        "`NAME_split_*.npz`, also in the folder `splits`: the only such file, or the file that "
+        "`--split` names; otherwise drawn",
         "none",
     )
 
@@ -270,8 +271,7 @@ class MatrixMarket(Format):
     name, sign = "Matrix Market", "an .mtx file"
     edges_only = True
     contents = Contents(
-        "the entries of a square matrix in coordinates; a matrix that is not symmetric is "
-        "completed, with a warning",
+        "a square matrix in coordinate form; missing reverse edges are added, with a warning",
         "the values, unless they are a pattern",
         "as for tables, in `--features NODES.csv`",
         "as for tables",

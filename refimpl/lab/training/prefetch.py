@@ -204,16 +204,17 @@ class Prefetcher(Ahead[MFG]):
         super().__init__(make, chosen, workers=workers, window=window)
 
 
-def message_flow_graphs(run):
+def message_flow_graphs(run, ahead=0):
     """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
-    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5; ``# V1:n`` marks line n. The threads that sample
-    ahead end with ``close()``, or when the iterator is deleted.
+    The first one is of the step that comes `ahead` steps later. FreshGNN (VLDB'24) Algorithm 1,
+    lines 3 to 5; ``# V1:n`` marks line n. The threads that sample ahead end with ``close()``, or
+    when the iterator is deleted.
     """
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
     batches = -(-len(nodes) // settings.batch_size)  # in an epoch
-    begun = run.begun
+    begun = run.begun_by(ahead)
     while True:
         epoch = run.turns.number(begun) // batches
         with timed("sampling"):  # the prefetcher records the rest

@@ -28,11 +28,20 @@ PRESETS: dict[str, dict[str, Any]] = {
         "sampler": "random_walk",
         "normalize": "both",
     },
+    "sgc": {  # Wu et al. 2019
+        "model": "sign",
+        "method": "prepropagation",
+        "layers": 1,
+        "classifier": "layer",
+        "powers": "last",
+    },
+    "sign": {"model": "sign", "method": "prepropagation"},  # Frasca et al. 2020
 }
 ONLY = {  # what a preset chooses for a setting holds only with these values of another
     "fanouts": ("layers", (3,)),
     "performance": ("hotness", ("profile",)),
     "normalize": ("model", ("sage", "mlp")),
+    "powers": ("model", ("sign",)),
 }
 
 
@@ -48,15 +57,17 @@ def _holds(condition: tuple[str, Collection[Any]] | None, values: Mapping[str, A
 
 
 def preset(name: str, dataset: Dataset | None = None, **settings: Any) -> TrainConfig:
-    """Return the configuration of a preset: "freshgnn" or "graphsaint".
+    """Return the configuration of a preset: "freshgnn", "graphsaint", "sgc" or "sign".
 
     "freshgnn" is VLDB'24 section 7.1: GraphSAGE of 3 layers and width 256, batches of 1000 nodes,
     fan-outs 20, 15 and 10, and the bidirectional cache with the performance policy. "graphsaint" is
-    JPDC'21 section 4.4: subgraphs of random walks, with normalised aggregation and loss.
+    JPDC'21 section 4.4: subgraphs of random walks, with normalised aggregation and loss. "sgc" is a
+    linear classifier on features that are propagated over 2 hops (Wu et al. 2019), "sign" layers on
+    the features of 0, 1 and 2 hops (Frasca et al. 2020).
 
     Parameters
     ----------
-    name : {"freshgnn", "graphsaint"}
+    name : {"freshgnn", "graphsaint", "sgc", "sign"}
     dataset : Dataset, optional
         The data set to train on. "graphsaint" needs it, unless `settings` has a sampler: the sizes
         of the sampler are in proportion to the training graph.

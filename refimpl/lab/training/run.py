@@ -16,6 +16,7 @@ from refimpl.lab.training.models.base import NetworkConfig
 from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
+from refimpl.loader.lookahead_features import LookaheadFeatures, Windows
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
@@ -60,6 +61,10 @@ class RunConfig(NetworkConfig, Protocol):
         """How many hops away the farthest node is that a node's output depends on."""
 
     @property
+    def eval_memory(self) -> int:
+        """Bytes for the exact pass, and for products over features in a file."""
+
+    @property
     def shuffle(self) -> float:
         """Share of the nodes of each part that change places after an epoch."""
 
@@ -81,8 +86,9 @@ class Run:
         With everything filled in that depends on the data.
     stack : Stack
     state : TrainState
-    features : array, FeatureParts or None
+    features : array, FeatureParts, LookaheadFeatures or None
         Where training reads the features of node i of `graph` as row i, if not in the data set.
+        `LookaheadFeatures` has the rows of the data set, before scaling.
     turns : Turns
         Whose minibatches are gone over here.
     worker : int
@@ -94,7 +100,7 @@ class Run:
     config: RunConfig
     stack: Stack
     state: TrainState
-    features: np.ndarray | FeatureParts | None = None
+    features: np.ndarray | FeatureParts | LookaheadFeatures | None = None
     turns: Turns = ALONE
     worker: int = 0
 
@@ -106,7 +112,11 @@ class Run:
     @property
     def begun(self):
         """How many minibatches have been gone over here."""
-        return self.turns.begun(self.state.iterations)
+        return self.begun_by(0)
+
+    def begun_by(self, ahead):
+        """Return how many minibatches are gone over here once `ahead` more steps are done."""
+        return self.turns.begun(self.state.iterations + ahead)
 
     @property
     def graph(self):
@@ -129,6 +139,8 @@ class Run:
         nodes = np.arange(self.graph.n) if nodes is None else nodes
         if isinstance(self.features, FeatureParts):
             return self.features.load(nodes)
+        if isinstance(self.features, LookaheadFeatures):
+            return self.dataset.inputs(self.dataset.in_graph(nodes), self.features.gather)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
         nodes = self.dataset.in_graph(nodes)
@@ -140,7 +152,7 @@ class Run:
     @property
     def row_bytes(self):
         """Bytes of a node's features where `load` reads them; of sparse features the mean."""
-        if isinstance(self.features, FeatureParts):
+        if isinstance(self.features, FeatureParts | LookaheadFeatures):
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
         if require.issparse(X):
@@ -155,6 +167,10 @@ class Run:
         """
         if isinstance(self.features, FeatureParts):
             return Ahead(minibatches, inputs, self.features.ask)
+        if isinstance(self.features, LookaheadFeatures):
+            return Windows(
+                minibatches, lambda one: self.dataset.in_graph(inputs(one)), self.features
+            )
         return minibatches
 
     def targets(self, nodes):
@@ -209,6 +225,10 @@ class Run:
         """Return the `Passes` of the next iteration."""
         return Passes(self.stack, self.state.weights, self.number)
 
+    def forward_only(self):
+        """Return the `Passes` of a forward pass that drops nothing."""
+        return Passes(self.stack, self.state.weights)
+
     def adam(self):
         """Return the `AdamState` of this step; None where several workers move the weights."""
         return self.adam_state() if self.turns.workers == 1 else None
@@ -258,7 +278,7 @@ def warn_of_ignored_weights(dataset, model):
 
 def checked_features(
     features: object, dataset: Dataset, config: RunConfig
-) -> np.ndarray | FeatureParts | None:
+) -> np.ndarray | FeatureParts | LookaheadFeatures | None:
     """Return `features` if training can read its rows of features from there, or raise."""
     if features is None:
         return None
@@ -267,6 +287,14 @@ def checked_features(
             "features must be None: training multiplies the entries of the data set's sparse "
             "features. For rows of an array give the data set features.toarray()"
         )
+    if isinstance(features, LookaheadFeatures):
+        X = dataset.features
+        if (features.shape, features.dtype) != (X.shape, X.dtype):
+            raise ValueError(
+                f"features must be the file of the data set's own, {X.dtype} {X.shape}, got "
+                f"{features.dtype} {features.shape}"
+            )
+        return features
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray | FeatureParts):
         raise TypeError(f"features must be an array, got {type(features).__name__}")

@@ -1,7 +1,7 @@
 """A stack of layers that gives logits, over an implementation: forward, and back by hand."""
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -320,6 +320,31 @@ class BlockModel:
     def gradients(self):
         """The gradients of all weights, by name."""
         return self.passes.gradients
+
+
+class ForwardOnly(BlockModel):
+    """A run's layers below the last, as `fresh_iteration` asks for them, without a gradient."""
+
+    gradients: ClassVar[dict] = {}
+
+    def __init__(self, run):
+        self.run, self.passes = run, run.forward_only()
+        self.inputs: dict[int, int] = {}  # rows of the input of each layer
+
+    def forward(self, l, block, nodes, H):
+        """Return the rows of layer l, or of the last layer, which nobody keeps, nothing."""
+        self.inputs[l] = len(nodes)
+        if l < self.run.config.layers:
+            return super().forward(l, block, nodes, H)
+        return np.zeros((block.n_dst, 1), H.dtype)
+
+    def loss(self, H, nodes):
+        """Return no loss, and a gradient of zeros."""
+        return 0.0, np.zeros_like(H)
+
+    def backward(self, l, G):
+        """Return a gradient of zeros, a column wide, for each row below."""
+        return np.zeros((self.inputs[l], 1), G.dtype) if l > 1 else None
 
 
 class WithRowL2:

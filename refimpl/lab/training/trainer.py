@@ -42,6 +42,7 @@ from refimpl.lab.training.state import (
     copied,
     first_state,
 )
+from refimpl.loader.lookahead_features import LookaheadFeatures
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
 from refimpl.training.graph_iteration import move_weights
@@ -62,7 +63,7 @@ class Trainer:
     config : TrainConfig
     state : TrainState, optional
         Where to go on, and what then changes in place; default: the start.
-    features : (n, f) array or FeatureParts, optional
+    features : (n, f) array, FeatureParts or LookaheadFeatures, optional
         Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled.
     comm : communicator, optional
         The ranks that share the workers out.
@@ -86,7 +87,7 @@ class Trainer:
         dataset: Dataset,
         config: TrainConfig,
         state: TrainState | None = None,
-        features: Table | FeatureParts | None = None,
+        features: Table | FeatureParts | LookaheadFeatures | None = None,
         comm: Comm | None = None,
     ) -> None:
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
@@ -292,7 +293,7 @@ def make_trainer(
     config: TrainConfig,
     state: TrainState | None = None,
     *,
-    features: Table | FeatureParts | None = None,
+    features: Table | FeatureParts | LookaheadFeatures | None = None,
     comm: Comm | None = None,
 ) -> Trainer:
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
@@ -314,6 +315,7 @@ def make_trainer(
         Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled; a
         memory map, say. In the data set's dtype, or in float16 where that is float32. Default:
         ``dataset.features``, which evaluation always reads. Or a `FeatureParts` of the same ranks.
+        Or a `LookaheadFeatures` of the data set's own file.
     comm : MPIComm, SimComm or communicator of mpi4py, optional
         As for `train`.
 
@@ -339,7 +341,7 @@ def train(
     *,
     state: TrainState | None = None,
     after_epoch: Callable[[TrainState], object] | None = None,
-    features: Table | FeatureParts | None = None,
+    features: Table | FeatureParts | LookaheadFeatures | None = None,
     comm: Comm | None = None,
     progress: bool = True,
 ) -> TrainResult:

@@ -7,10 +7,13 @@ from refimpl.samplers.neighbor import Minibatch
 EVERY = 64  # minibatches of an epoch, and worker: the inputs of one are counted, for all of them
 
 
-def undrawn_minibatches(run):
-    """Yield one `Minibatch` after another, of those here, without end: nothing is drawn."""
+def undrawn_minibatches(run, ahead=0):
+    """Yield one `Minibatch` after another, of those here, without end: nothing is drawn.
+
+    The first one is of the step that comes `ahead` steps later.
+    """
     batches = -(-len(run.roots) // run.config.method.batch_size)  # in an epoch
-    count, epoch, roots = run.begun, None, []
+    count, epoch, roots = run.begun_by(ahead), None, []
     while True:
         before, (epoch, b) = epoch, divmod(run.turns.number(count), batches)
         if epoch != before:

@@ -11,6 +11,7 @@ from refimpl.lab.training.methods.graphfm import GraphFm
 from refimpl.lab.training.methods.ladies import Ladies
 from refimpl.lab.training.methods.layer import LayerSampling
 from refimpl.lab.training.methods.neighbor import Neighbor
+from refimpl.lab.training.methods.prepropagation import Prepropagation
 from refimpl.lab.training.methods.vrgcn import VrGcn
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "LayerSampling",
     "MethodSettings",
     "Neighbor",
+    "Prepropagation",
     "SampledGraph",
     "VrGcn",
 ]
@@ -32,6 +34,6 @@ METHODS: dict[str, type[MethodSettings]] = {
     method.name: method
     for method in (
         *(SampledGraph, LayerSampling, FullBatch, Fresh, Neighbor, Gas, GraphFm, VrGcn),
-        *(ClusterGcn, FastGcn, Ladies),
+        *(ClusterGcn, FastGcn, Ladies, Prepropagation),
     )
 }

@@ -15,6 +15,8 @@ from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
 
+MOST_PASSES = 1000  # forward-only, before a step
+
 
 class LoadCounts(NamedTuple):
     """Rows that iterations needed and loaded, in all.
@@ -42,9 +44,9 @@ class LoadCounts(NamedTuple):
     lost: int = 0
     dropped: int = 0
 
-    def plus(self, other: LoadCounts) -> LoadCounts:
-        """Return the sum of both."""
-        return LoadCounts(*(a + b for a, b in zip(self, other, strict=True)))
+    def plus(self, *others: LoadCounts) -> LoadCounts:
+        """Return the sum of these and the others."""
+        return LoadCounts(*map(sum, zip(self, *others, strict=True)))
 
     @property
     def io_saving(self) -> float:
@@ -215,6 +217,38 @@ def batch_dependency() -> Any:
         "consecutive batches load nearly the same nodes; 1: independent batches. Needs a "
         "sample-mode of LABOR. Not in the papers",
     )
+
+
+def refresh() -> Any:
+    """Make the field `refresh`."""
+    return integer(
+        0,
+        "before each step, go forward over this many other batches, which renews the rows that "
+        "the method keeps; the weights stay as they are (REST). Not in the papers",
+        low=0,
+        high=MOST_PASSES,
+    )
+
+
+def check_refresh(settings, config):
+    """Raise ValueError where forward passes are asked for, and no layer keeps rows."""
+    if settings.refresh and config.layers == 1:
+        raise ValueError(
+            f"refresh must be 0 where layers is 1, got {settings.refresh}: the rows of the last "
+            "layer are not kept"
+        )
+
+
+def refreshed_ahead(run, batches):
+    """Return how many steps ahead each forward-only pass of a step is (REST).
+
+    Pass j of F takes the minibatch of the training pass that comes j / (F + 1) of an epoch later.
+    So the kept rows of a node are renewed F + 1 times an epoch, at about equal distances, and its
+    age in weight updates is about 1 / (F + 1) of what it is otherwise.
+    """
+    passes = run.config.method.refresh
+    steps = -(-batches // run.turns.workers)  # in an epoch
+    return [-(-steps * j // (passes + 1)) for j in range(1, passes + 1)]
 
 
 def check_labor(settings, config):

@@ -32,7 +32,7 @@ from refimpl.lab.training.settings import (
     size,
     switch,
 )
-from refimpl.lab.training.stack import BlockModel
+from refimpl.lab.training.stack import BlockModel, ForwardOnly
 from refimpl.lab.training.undrawn import InputCounts, undrawn_minibatches
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
@@ -116,6 +116,9 @@ class Fresh(MethodSettings):
         Admit only embeddings that save more memory access than the features that they displace:
         see `plan_performance`. With `hotness` "profile" only. The estimate is for `header` "cycle",
         whichever is chosen.
+    refresh : int
+        As for `Gas`. A forward-only pass has no gradients: it caches every row that it computes,
+        and evicts none for its gradient. Ages, and `t_stale`, count passes of both kinds.
     """
 
     name: ClassVar[str] = "fresh"
@@ -209,12 +212,14 @@ class Fresh(MethodSettings):
         "cache only embeddings that save more loads than features of the same size would; only "
         "with --hotness profile",
     )
+    refresh: int = base.refresh()
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model and what all methods have."""
         base.check_one_hop(config)
         base.check_fanouts(self, config)
         base.check_labor(self, config)
+        base.check_refresh(self, config)
         for layer in self.cache_layers or ():
             if layer >= config.layers:
                 raise ValueError(
@@ -252,11 +257,14 @@ class FreshIterations:
         self.run, self.settings = run, run.config.method
         s = self.settings
         self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
-        self.minibatches = (message_flow_graphs if self.draws_all else undrawn_minibatches)(run)
+        minibatches = message_flow_graphs if self.draws_all else undrawn_minibatches
+        self.minibatches = minibatches(run)
         self.counts_all = s.draw_all or s.sample_mode != "layered"
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
+        ahead = base.refreshed_ahead(run, -(-len(run.roots) // s.batch_size))
+        self.others = [minibatches(run, steps) for steps in ahead]
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.caches = {w: self._cache(w) for w in run.turns.mine}
@@ -269,16 +277,22 @@ class FreshIterations:
         """
         cache = self.caches[self.run.worker]
         before = cache.lost, cache.dropped
+        passes = [self.open_iteration(number) for number in range(len(self.others))]
+        done = [load_counts(step, 0, held, self.run.row_bytes) for step, _, held in passes]
         step, gradients, held = self.open_iteration()
         inputs = step.inputs if self.counts_all else self.counted.inputs(step)
-        counts = load_counts(step, inputs, held, self.run.row_bytes)
+        counts = load_counts(step, inputs, held, self.run.row_bytes).plus(*done)
         counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
         return Step(step.loss, gradients, len(step.nodes[-1]), counts)
 
-    def open_iteration(self):
-        """Do what `iteration` does; return the `FreshStep`, gradients, and features not loaded."""
+    def open_iteration(self, number=None):
+        """Do what `iteration` does; return the `FreshStep`, gradients, and features not loaded.
+
+        With the `number` of a forward-only pass, do this pass instead.
+        """
         run, settings, cache = self.run, self.settings, self.caches[self.run.worker]
-        i, held = run.state.iterations, []
+        steps, refresh, held = run.state.iterations, len(self.others), []
+        i = steps * (refresh + 1) + (refresh if number is None else number)  # the pass
 
         def load_feature(nodes):
             if settings.hotness == "none":
@@ -288,32 +302,33 @@ class FreshIterations:
             held.append(int(hit.sum()))
             return X
 
-        model = BlockModel(run)
-        iteration, minibatches = self._next_minibatch()
+        model = BlockModel(run) if number is None else ForwardOnly(run)
+        iteration, minibatches = self._next_minibatch(number)
         step = iteration(
             minibatches,
             cache,
             model,
             load_feature,
             i,
-            cached_layers=self.cached_layers if i >= settings.warmup else (),
+            cached_layers=self.cached_layers if steps >= settings.warmup else (),
             lookup_roots=settings.lookup_roots,
             performance=self.performance,
             seed=self._control_seed(),
             control=settings.control,
-            p=settings.p_grad,
+            p=settings.p_grad if number is None else 1.0,
             rank_base=settings.rank_base,
             gradient_evict=settings.gradient_evict,
         )
         return step, model.gradients, sum(held)
 
-    def _next_minibatch(self):
+    def _next_minibatch(self, number):
         """Return a function that does an iteration, and an iterator over what it asks for."""
-        gnn = self.run.gnn
+        gnn, forward_only = self.run.gnn, number is not None
+        minibatches = self.others[number] if forward_only else self.minibatches
         if self.draws_all:
-            return gnn.fresh_iteration, self.minibatches
-        minibatch = next(self.minibatches)
-        if minibatch.batch != self.counted.counted_batch(minibatch.batch):
+            return gnn.fresh_iteration, minibatches
+        minibatch = next(minibatches)
+        if forward_only or minibatch.batch != self.counted.counted_batch(minibatch.batch):
             return gnn.history.lazy_fresh_iteration, iter([minibatch])
         with timed("sampling"):
             return gnn.fresh_iteration, iter([minibatch.drawn_whole(gnn)])
@@ -339,7 +354,7 @@ class FreshIterations:
             header=settings.header,
             overflow=settings.overflow,
             staleness=settings.staleness,
-            start_iter=settings.warmup,
+            start_iter=settings.warmup * (settings.refresh + 1),
         )
         found = run.state.cache
         if found is not None:
@@ -392,7 +407,8 @@ class FreshIterations:
 
     def close(self):
         """End the threads that sample ahead."""
-        self.minibatches.close()
+        for minibatches in (self.minibatches, *self.others):
+            minibatches.close()
 
 
 def load_counts(step, inputs, held, row_bytes):

@@ -46,6 +46,9 @@ class Gas(MethodSettings):
         The training graph is cut into as many clusters as there would be batches of so many.
     partition : (n,) integer array, optional
         The cluster of each training node, numbers below n. Default: `grow_clusters`.
+    refresh : int
+        Forward-only passes before each step: over the batches of later steps, into the histories,
+        without dropout (REST).
     """
 
     name: ClassVar[str] = "gas"
@@ -59,10 +62,12 @@ class Gas(MethodSettings):
     partition: Kept[Positions | None, Integers | None] = custom(
         None, checked_partition, "clusters", flag=""
     )
+    refresh: int = base.refresh()
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless the model is one that aggregates by one matrix."""
         base.only(config, "sage", "gcn", "gat")
+        base.check_refresh(self, config)
 
     def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
@@ -80,24 +85,19 @@ class GasIterations:
     """
 
     def __init__(self, run):
-        self.run, self.batches = run, cluster_batches(run)
+        order = cluster_order(run)
+        self.run, self.batches = run, cluster_batches(run, order)
+        ahead = base.refreshed_ahead(run, order.shuffle.batches)
+        self.others = [cluster_batches(run, order, steps) for steps in ahead]
         self.histories = self.cache = histories_of(run)
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
-        run, histories, L = self.run, self.histories, self.run.config.layers
+        run, L = self.run, self.run.config.layers
+        done = [self._forward(next(others), run.forward_only())[-1] for others in self.others]
         batch, passes = next(self.batches), run.passes()
         s = len(batch)
-        with timed("sampling"):
-            nodes, block = neighborhood(run.graph, batch)
-            A = run.block_operand(block, nodes)
-        outside = nodes[s:]
-
-        X = run.load(nodes)
-        for l in range(1, L):
-            H = passes.forward(l, A, X, nodes)
-            histories.write(l, batch, H)
-            X = np.concatenate([H, histories.read(l, outside)])
+        nodes, A, X, counts = self._forward(batch, passes)
         H = passes.forward(L, A, X, nodes)
         loss = run.stack.loss(passes.classify(H, batch), *run.targets(batch))
 
@@ -105,17 +105,35 @@ class GasIterations:
         for l in range(L + 1, 0, -1):
             G = passes.backward(l, G, rows=s)  # histories are constants
 
+        return Step(loss.value, passes.gradients, s, counts.plus(*done))
+
+    def _forward(self, batch, passes):
+        """Compute layers 1 .. L - 1 of a batch into the histories.
+
+        Return the nodes and the matrix of all layers, the input of layer L, and the counts.
+        """
+        run, histories, L = self.run, self.histories, self.run.config.layers
+        with timed("sampling"):
+            nodes, block = neighborhood(run.graph, batch)
+            A = run.block_operand(block, nodes)
+        s, outside = len(batch), nodes[len(batch) :]
+
+        X = run.load(nodes)
+        for l in range(1, L):
+            H = passes.forward(l, A, X, nodes)
+            histories.write(l, batch, H)
+            X = np.concatenate([H, histories.read(l, outside)])
         counts = history_counts(
             len(nodes), len(outside) * (L - 1), s * (L - 1), row_bytes=run.row_bytes
         )
-        return Step(loss.value, passes.gradients, s, counts)
+        return nodes, A, X, counts
 
     def close(self):
         """Do nothing: there is no thread."""
 
 
-def cluster_batches(run):
-    """Return the batches of iterations: a cluster each, every one once an epoch, without end."""
+def cluster_order(run):
+    """Return the `ClusterOrder` of a run: a cluster a batch, every one once an epoch."""
     settings, seed = run.config.method, run.config.rng
     partition, n = settings.partition, run.graph.n
     with timed("sampling"):
@@ -124,8 +142,12 @@ def cluster_batches(run):
             partition = grow_clusters(run.graph, parts, key(seed, CLUSTERS))
         if len(partition) != n or max(partition, default=0) >= n:
             raise ValueError(f"partition must have shape ({n},) and numbers below {n}")
-        order = ClusterOrder(run.gnn, partition, seed)
-    return map(order.nodes, count(run.state.iterations))
+        return ClusterOrder(run.gnn, partition, seed)
+
+
+def cluster_batches(run, order, ahead=0):
+    """Return the batches of iterations without end, from the one `ahead` steps later on."""
+    return map(order.nodes, count(run.begun_by(ahead)))
 
 
 class Histories:

@@ -20,6 +20,7 @@ from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
 from refimpl.lab.training.methods.gas import (
     checked_partition,
     cluster_batches,
+    cluster_order,
     histories_of,
     history_counts,
     neighborhood,
@@ -92,7 +93,7 @@ class GraphFmIterations:
     """
 
     def __init__(self, run):
-        self.run, self.batches = run, cluster_batches(run)
+        self.run, self.batches = run, cluster_batches(run, cluster_order(run))
         self.histories = self.cache = histories_of(run)
 
     def iteration(self):

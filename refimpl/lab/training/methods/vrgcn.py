@@ -40,6 +40,8 @@ class VrGcn(MethodSettings):
     fanouts : sequence of ints, optional
         As for `Fresh`, but one less: the first layer has the features of all neighbours. Default:
         2 in every hop.
+    refresh : int
+        As for `Gas`.
     """
 
     name: ClassVar[str] = "vrgcn"
@@ -55,11 +57,13 @@ class VrGcn(MethodSettings):
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("2,2,..")
     fanout_order: Literal["roots_first", "code"] = base.fanout_order()
     workers: int = base.workers()
+    refresh: int = base.refresh()
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the model."""
         base.only(config, "sage", "gcn")
         base.check_fanouts(self, config)
+        base.check_refresh(self, config)
 
     def fitted(self, config: RunConfig, dataset: Dataset) -> VrGcn:
         """Return these settings with what depends on the model filled in."""
@@ -92,6 +96,8 @@ class VrGcnIterations:
 
     def __init__(self, run):
         self.run, self.minibatches = run, message_flow_graphs(run)
+        ahead = base.refreshed_ahead(run, -(-len(run.roots) // run.config.method.batch_size))
+        self.others = [message_flow_graphs(run, steps) for steps in ahead]
         self.histories = self.cache = histories_of(run)
         with timed("normalization"):
             A = run.stack.adjacency(run.graph, dtype=run.dtype)
@@ -108,24 +114,16 @@ class VrGcnIterations:
 
     def iteration(self):
         """Go forward and back over the next minibatch; return its `Step`."""
-        run, histories, L = self.run, self.histories, self.run.config.layers
+        run, L = self.run, self.run.config.layers
+        done = []
+        for others in self.others:
+            mfg, passes = next(others), run.forward_only()
+            H, counts = self._forward(mfg, passes, L - 1)
+            self._write(mfg, H)
+            done.append(counts)
         mfg, passes = next(self.minibatches), run.passes()
         nodes = (None, *mfg.nodes)  # of layers 1 .. L: those that the layer computes
-        H: list = [None] * (L + 1)
-        read = 0
-
-        X = np.concatenate([self.X[nodes[1]], self.PX[nodes[1]]])
-        A = read_off(len(nodes[1]), run.dtype)
-        H[1] = passes.forward(1, A, X, np.concatenate([nodes[1], nodes[1]]))
-        for l in range(2, L + 1):
-            with timed("sampling"):
-                block = mfg.blocks[l - 2]
-                S = run.block_operand(block, nodes[l - 1])
-                A, outside = control_variate(S, block, nodes[l], run.graph, self.P)
-            sources = np.concatenate([nodes[l - 1], outside])
-            X = np.concatenate([H[l - 1], histories.read(l - 1, outside)])  # h and h'
-            H[l] = passes.forward(l, A, X, sources)
-            read += len(outside)
+        H, counts = self._forward(mfg, passes, L)
         logits = passes.classify(H[L], nodes[L])
         loss = run.stack.loss(logits, *run.targets(nodes[L]))
 
@@ -134,16 +132,42 @@ class VrGcnIterations:
             below = len(nodes[l - 1]) if l > 1 else 0
             G = passes.backward(l, G, rows=below)  # h' is a constant
 
-        for l in range(1, L):
-            histories.write(l, nodes[l], H[l])
+        self._write(mfg, H)
+        return Step(loss.value, passes.gradients, len(nodes[L]), counts.plus(*done))
+
+    def _forward(self, mfg, passes, last):
+        """Return the rows of layers 1 .. `last`, and the counts of a pass."""
+        run, histories, L = self.run, self.histories, self.run.config.layers
+        nodes = (None, *mfg.nodes)
+        H: list = [None] * (L + 1)
+        read = 0
+
+        X = np.concatenate([self.X[nodes[1]], self.PX[nodes[1]]])
+        A = read_off(len(nodes[1]), run.dtype)
+        H[1] = passes.forward(1, A, X, np.concatenate([nodes[1], nodes[1]]))
+        for l in range(2, last + 1):
+            with timed("sampling"):
+                block = mfg.blocks[l - 2]
+                S = run.block_operand(block, nodes[l - 1])
+                A, outside = control_variate(S, block, nodes[l], run.graph, self.P)
+            sources = np.concatenate([nodes[l - 1], outside])
+            X = np.concatenate([H[l - 1], histories.read(l - 1, outside)])  # h and h'
+            H[l] = passes.forward(l, A, X, sources)
+            read += len(outside)
         counts = history_counts(
             2 * len(nodes[1]), read, sum(map(len, nodes[1:L])), row_bytes=run.row_bytes
         )
-        return Step(loss.value, passes.gradients, len(nodes[L]), counts)
+        return H, counts
+
+    def _write(self, mfg, H):
+        """Put the rows of layers 1 .. L - 1 into the histories."""
+        for l in range(1, self.run.config.layers):
+            self.histories.write(l, mfg.nodes[l - 1], H[l])
 
     def close(self):
         """End the threads that sample ahead."""
-        self.minibatches.close()
+        for minibatches in (self.minibatches, *self.others):
+            minibatches.close()
 
 
 def read_off(k, dtype):

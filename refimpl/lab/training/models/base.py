@@ -91,6 +91,7 @@ class ModelSettings(Settings):
     weighted: ClassVar[bool] = False  # whether it aggregates with weights of edges; "row" or "sym"
     lr: ClassVar[float] = 0.01  # Adam's, where nobody says otherwise
     sparse_features: ClassVar[bool] = False  # whether its layers take a sparse X
+    trained_by: ClassVar[str | None] = None  # the one method that it is trained by; None: any
     hops_a_layer: Any = 1  # how many hops away a layer looks
 
     def layer(

@@ -1,0 +1,110 @@
+"""Which rows a look-ahead cache keeps and reads: against the fewest reads of any policy."""
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refimpl.loader import RowCache, window_of
+from refimpl.loader.direct_reads import PAGE, pieces_of
+
+
+def reads_of(windows, n, capacity, known):
+    """Return the rows that each window lets be read, when `known` windows behind it are known."""
+    rows, found = RowCache(n, capacity), []
+    windows = [window_of([w], i) for i, w in enumerate(windows)]
+    for i, window in enumerate(windows):
+        before = set(rows.row_in[rows.row_in >= 0].tolist())
+        reads = rows.plan(window, None, windows[i + 1 : i + 1 + known])
+        assert sorted(set(window.rows.tolist()) - before) == reads.rows.tolist()
+        for row, slot in zip(reads.rows, reads.slots, strict=True):
+            assert rows.row_in[slot] == row and rows.slot_of[row] == slot
+        held = rows.row_in[rows.row_in >= 0]
+        assert len(set(held.tolist())) == len(held) == np.count_nonzero(rows.slot_of >= 0)
+        assert set(window.rows.tolist()) <= set(held.tolist())
+        found.append(len(reads.rows))
+    return found
+
+
+def fewest_reads(windows, capacity):
+    """Return the fewest rows that any policy reads, by trying all."""
+
+    @cache
+    def fewest(i, held):
+        if i == len(windows):
+            return 0
+        needed = frozenset(windows[i])
+        others = sorted(held - needed)
+        room = min(capacity - len(needed), len(others))
+        return len(needed - held) + min(
+            fewest(i + 1, needed | frozenset(kept)) for kept in combinations(others, room)
+        )
+
+    return fewest(0, frozenset())
+
+
+SETS = st.lists(st.lists(st.integers(0, 6), max_size=3, unique=True), max_size=7)
+
+
+@given(SETS, st.integers(3, 5))
+def test_no_policy_reads_fewer_rows_than_one_that_knows_all_windows(windows, capacity):
+    assert sum(reads_of(windows, 7, capacity, len(windows))) == fewest_reads(windows, capacity)
+
+
+@given(SETS, st.integers(3, 5), st.integers(0, 2))
+def test_with_few_windows_known_each_window_is_read_in_time(windows, capacity, known):
+    assert sum(reads_of(windows, 7, capacity, known)) >= fewest_reads(windows, capacity)
+
+
+def test_without_a_look_ahead_the_row_used_longest_ago_goes_first():
+    assert reads_of([[0], [1], [2], [1], [0], [2]], 3, 2, 0) == [1, 1, 1, 0, 1, 1]
+
+
+def test_a_window_that_is_trained_on_keeps_its_rows():
+    rows = RowCache(9, 4)
+    first, second = window_of([[0, 1]], 0), window_of([[2, 3]], 1)
+    rows.plan(first)
+    slots = rows.slot_of[[0, 1]].copy()
+    rows.plan(second, first)
+    assert rows.slot_of[[0, 1]].tolist() == slots.tolist() and (rows.slot_of[[2, 3]] >= 0).all()
+    with pytest.raises(ValueError, match="a slot for each row of two windows, got 4"):
+        rows.plan(window_of([[4, 5, 6]], 2), second)
+
+
+@pytest.mark.parametrize(
+    ("window", "pinned", "later", "message"),
+    [
+        (window_of([[9]], 0), None, (), r"window must be in \[0, 9\)"),
+        (window_of([[1]], 0), [1], (), "pinned must be like Window"),
+        (window_of([[1]], 0), None, [window_of([[0]], 0), 3], "later must be like Window"),
+        (window_of([[1]], 0), None, window_of([[1]], 0), "later must be like Window"),
+    ],
+)
+def test_windows_are_checked(window, pinned, later, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        RowCache(9, 4).plan(window, pinned, later)
+
+
+def test_a_window_names_the_first_minibatch_of_each_row():
+    window = window_of([[5, 2], [2, 7], []], 3)
+    assert [x.tolist() for x in window[:2]] == [[2, 5, 7], [3, 3, 4]] and window.end == 6
+
+
+@given(
+    st.lists(st.integers(0, 400), unique=True).map(sorted),
+    st.integers(0, 9000),
+    st.sampled_from([1, 100, 1024, 4096, 5000, 300_000]),
+)
+def test_pieces_are_whole_pages_that_hold_their_rows(rows, offset, size):
+    rows = np.array(rows, np.int64)
+    begin, end, first = pieces_of(rows, offset, size)
+    assert not (begin % PAGE).any() and not (end % PAGE).any()
+    assert first[0] == 0 and first[-1] == len(rows) and np.all(np.diff(first) > 0)
+    for low, high, a, b in zip(begin, end, first[:-1], first[1:], strict=True):
+        here = offset + rows[a:b] * size
+        assert low <= here[0] < low + PAGE and high - PAGE < here[-1] + size <= high
+        gaps = here[1:] // PAGE * PAGE - (here[:-1] + size + PAGE - 1) // PAGE * PAGE
+        assert np.all(gaps <= 0)  # no page that holds no row
