@@ -103,6 +103,19 @@ def test_blocks_of_columns(dataset, tmp_path, monkeypatch):
         assert max(width for _, width in seen) == columns
 
 
+def test_rows_of_features_that_are_read_ahead_are_in_a_file(gnn, dataset, tmp_path):
+    path = tmp_path / "features.npy"
+    gnn.loader.write_features(path, dataset.features.astype(np.float32))
+    data = replace(dataset, features=gnn.loader.open_features(path), dtype=np.float32)
+    rows = {}
+    for ahead in (False, True):
+        with gnn.loader.LookaheadFeatures(path, 10**6) as features:
+            run = gnn.make_trainer(data, config_of(), features=features if ahead else None).run
+            rows[ahead] = propagated_rows(run, run.roots)
+    assert isinstance(rows[True], np.memmap)
+    assert_array_equal(rows[True], rows[False])
+
+
 def mapped_copy(X, folder):
     """Return the same array, mapped from a file."""
     np.save(folder / "features.npy", X)

@@ -18,6 +18,7 @@ from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
+from refimpl.loader.lookahead_features import LookaheadFeatures
 from refimpl.profiling import timed
 from refimpl.streams import SHUFFLE, key
 
@@ -108,8 +109,8 @@ def propagated_rows(run, nodes):
     """Return the rows of [X, A X, .., A^K X], or of A^K X, of some nodes.
 
     The columns of X are taken in blocks, each of which goes through all products before the next.
-    A block has all columns where features are in memory. Where they are mapped from a file, the
-    result is in a file too, and a block and its product take `eval_memory`, but at least a column.
+    A block has all columns where features are in memory. Where features are in a file, the result
+    is in a file too, and a block and its product take `eval_memory`, but at least a column.
 
     Parameters
     ----------
@@ -125,7 +126,7 @@ def propagated_rows(run, nodes):
     partition_plan = gnn.partition.partition_plan
     A = run.stack.adjacency(run.graph, dtype=run.dtype)
     shape, starts = (len(nodes), len(model.kept) * f), np.array([0, f])
-    if mapped(run.dataset.features if run.features is None else run.features):
+    if on_storage(run.dataset.features if run.features is None else run.features):
         starts = partition_plan(n, f, 1, max(run.config.eval_memory // 2, 1), word=word).starts
         Z = on_disk(shape, run.dtype)
     else:
@@ -143,11 +144,11 @@ def propagated_rows(run, nodes):
     return Z
 
 
-def mapped(X):
-    """Return whether an array, or what it is a view of, is mapped from a file."""
+def on_storage(X):
+    """Return whether features, or the array that they are a view of, are read from a file."""
     while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
-    return isinstance(X, np.memmap)
+    return isinstance(X, np.memmap | LookaheadFeatures)
 
 
 def columns(run, first, last):
