@@ -45,17 +45,17 @@ def read_pieces(
 ):
     """Read pieces `thread`, `thread + threads`, .. and copy their rows to their slots.
 
-    The first error, of any thread, is written to `state`: errno or -1, the byte in the file, and
-    with -1 the byte that was needed. Then all threads stop.
+    The first error of this thread is written to `state`: errno, or -1 at the end of the file; the
+    byte where the piece begins; and the byte up to which it was needed. Then the thread stops.
     """
     cdef int64_t p, i, size = cache.shape[1], got, needed
     with nogil:
         p = thread
-        while p < begin.shape[0] and state[0] == 0:
+        while p < begin.shape[0]:
             needed = offset + (rows[first[p + 1] - 1] + 1) * size - begin[p]
             got = read_whole(file, &buffer[0], end[p] - begin[p], begin[p], needed)
             if got < needed:
-                state[1] = begin[p] + (got if got >= 0 else 0)
+                state[1] = begin[p]
                 state[2] = begin[p] + needed
                 state[0] = -1 if got >= 0 else -got
                 break
@@ -70,14 +70,15 @@ cdef int64_t read_whole(
     int file, uint8_t* buffer, int64_t count, int64_t begin, int64_t needed
 ) noexcept nogil:
     """Read until `needed` bytes are there; return how many are, or -errno."""
-    cdef int64_t done = 0, got
+    cdef int64_t done = 0, at, got
     while done < needed:
-        got = read_at(file, buffer + done, <size_t>(count - done), begin + done)
+        at = done - done % PAGE  # a direct read cannot go on from within a page
+        got = read_at(file, buffer + at, <size_t>(count - at), begin + at)
         if got < 0:
             if errno == EINTR:
                 continue
             return -errno
-        done += got
-        if got == 0 or done % PAGE:  # the file's end: a direct read cannot go on from within a page
+        if at + got <= done:  # the end of the file
             break
+        done = at + got
     return done

@@ -8,7 +8,9 @@ import numpy as np
 from fastimpl._twin import twin
 from fastimpl.loader import _direct_reads
 from fastimpl.loader.gathering import as_bytes
-from refimpl.loader.direct_reads import PAGE, check_end, pieces_of, read_arguments
+from refimpl.loader.direct_reads import PAGE, pieces_of, read_arguments, short
+
+PIECES = 4  # that a thread reads at least, for it takes time to begin
 
 
 @twin
@@ -20,23 +22,24 @@ def read_rows(file, offset, rows, slots, cache, depth=64):
     pieces = pieces_of(rows, offset, size)
     if not len(rows):
         return 0
-    threads = min(depth, len(pieces.begin))
+    threads = min(depth, -(-len(pieces.begin) // PIECES))
     buffers = _aligned(threads, int(np.max(pieces.end - pieces.begin)))
-    state = np.zeros(3, np.int64)  # errno, or -1 at the file's end; where that was; what was needed
+    states = np.zeros((threads, 3), np.int64)  # of each thread: see `read_pieces`
 
     def read(thread):
         _direct_reads.read_pieces(
             file, offset, rows, slots, *pieces, as_bytes(cache), buffers[thread],
-            thread, threads, state,
+            thread, threads, states[thread],
         )  # fmt: skip
 
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(read, range(threads)))
-    failed, where, needed = state.tolist()
-    if failed > 0:
-        raise OSError(failed, f"{os.strerror(failed)} at byte {where}")
-    if failed < 0:
-        check_end(where, needed)
+    failed = states[states[:, 0] != 0]
+    if len(failed):
+        code, where, needed = failed[np.argmin(failed[:, 1])].tolist()  # the first in the file
+        if code < 0:
+            raise short(file, needed)
+        raise OSError(code, f"{os.strerror(code)} at byte {where}")
     return int(np.sum(pieces.end - pieces.begin))
 
 

@@ -15,7 +15,7 @@ from refimpl.hints import Features, Int, Integers, Positions
 from refimpl.loader.files import AT_REST, matrix
 
 PAGE = 4096  # bytes: what storage reads at least, and what a direct read is aligned to
-PIECE = 2**18  # bytes of a piece at most, but for one row that is longer
+PIECE = 2**18  # bytes of a piece, about; a longer row is a piece of its own
 
 
 class Pieces(NamedTuple):
@@ -55,7 +55,8 @@ def pieces_of(rows: Integers, offset: Int, size: Int) -> Pieces:
     new[1:] = low[1:] > high[:-1]
     index = np.arange(len(rows))
     run = np.maximum.accumulate(np.where(new, index, 0))
-    new |= (index - run) % max(PIECE // size, 1) == 0
+    part = (low - low[run]) // (PIECE // PAGE)
+    new[1:] |= part[1:] != part[:-1]
     first = np.append(np.flatnonzero(new), len(rows))
     return Pieces(low[first[:-1]] * PAGE, high[first[1:] - 1] * PAGE, first)
 
@@ -120,15 +121,26 @@ def read_rows(
     begins, ends, first = pieces_of(rows, offset, size)
     buffer = mmap.mmap(-1, max(ends - begins, default=PAGE))  # begins on a page
     for begin, end, a, b in zip(begins, ends, first[:-1], first[1:], strict=True):
-        count = os.preadv(int(file), [memoryview(buffer)[: end - begin]], int(begin))
-        check_end(begin + count, offset + (rows[b - 1] + 1) * size)
+        needed = offset + (rows[b - 1] + 1) * size - begin
+        read_whole(int(file), memoryview(buffer)[: end - begin], int(begin), int(needed))
         for i in range(a, b):
             at = offset + rows[i] * size - begin
             cache[slots[i]] = np.frombuffer(buffer[at : at + size], cache.dtype)
     return int(np.sum(ends - begins))
 
 
-def check_end(end, needed):
-    """Raise if a file ends before the last row that is needed does."""
-    if end < needed:
-        raise OSError(errno.EIO, f"the file ends at byte {end}, and {needed} are needed")
+def read_whole(file, buffer, begin, needed):
+    """Read a piece until `needed` bytes are there; a read that ends early goes on at its page."""
+    done = 0
+    while done < needed:
+        at = done - done % PAGE
+        end = at + os.preadv(file, [buffer[at:]], begin + at)
+        if end <= done:
+            raise short(file, begin + needed)
+        done = end
+
+
+def short(file, needed):
+    """Return the error of a file that ends before byte `needed`."""
+    end = os.fstat(file).st_size
+    return OSError(errno.EIO, f"the file ends at byte {end}, and {needed} are needed")

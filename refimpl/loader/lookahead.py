@@ -92,7 +92,11 @@ def plan_arguments(cache, window, pinned, later):
     def checked(name, known):
         known = require.record(name, known, Window)
         rows = require.ids(name, known.rows, 0, cache.n, np.int64)
-        return Window(rows, require.positions(name, known.first, len(rows), 2**62), known.end)
+        if np.any(rows[1:] <= rows[:-1]):
+            raise ValueError(f"{name} must have rows that ascend")
+        end = require.integer(name, known.end, 0, 2**62)
+        first = require.positions(name, known.first, len(rows), max(end, 1))
+        return Window(rows, first.astype(np.int64), end)
 
     later = [checked("later", one) for one in require.listed("later", later, "windows")]
     pinned = None if pinned is None else checked("pinned", pinned)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -16,13 +18,14 @@ import numpy as np
 from refimpl._support import require
 from refimpl._support.reprs import showing
 from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
+from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.files import open_features
 from refimpl.loader.lookahead import RowCache, Window, window_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OF_A_SLOT = 8 + 8 + 8 + 1  # bytes: its row, when it was used, its next use, whether a read comes
+OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, whether it waits
 
 
 class CacheTooSmall(ValueError):
@@ -100,6 +103,7 @@ class LookaheadFeatures:
         self.rows = RowCache(n, capacity)
         self.cache = np.empty((capacity, d), X.dtype)
         self.counts = ReadCounts()
+        self.clock = 0  # the number behind the last minibatch that was expected
         self._file = _opened(self.path)
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
@@ -132,9 +136,14 @@ class LookaheadFeatures:
             raise ValueError(f"the features of {self.path} must be open, and are closed")
         self.finish()
         reads = self.rows.plan(window, pinned, later)
+        self.clock = max(self.clock, window.end)
         self.counts.asked += len(window.rows)
         self._coming[reads.slots] = True
-        self._reading = self._thread.submit(self._read, *reads)
+        try:
+            self._reading = self._thread.submit(self._read, *reads)
+        except BaseException:
+            self._forget()
+            raise
 
     def finish(self) -> None:
         """Wait for what is being read."""
@@ -145,11 +154,16 @@ class LookaheadFeatures:
         try:
             reading.result()
         except BaseException:
-            self.rows.forget(np.flatnonzero(self._coming))
+            self._forget()
             raise
         finally:
             self._coming[:] = False
             self.counts.waiting += perf_counter() - begin
+
+    def _forget(self):
+        """Free the slots whose rows were to be read, and are not."""
+        self.rows.forget(np.flatnonzero(self._coming))
+        self._coming[:] = False
 
     def gather(
         self, X: object, rows: Integers, scaling: Any = None, dtype: FloatDtype | None = None
@@ -167,10 +181,10 @@ class LookaheadFeatures:
             self.finish()
         gather = self.gnn.loader.gather_rows
         found = []
-        for begin in range(0, len(rows), self.capacity):  # at once where the cache can hold them
+        for begin in range(0, max(len(rows), 1), self.capacity):  # at once where there is room
             some = rows[begin : begin + self.capacity]
             if np.any(self.rows.slot_of[some] < 0):
-                self.expect(window_of([some], int(self.rows.used.max())))
+                self.expect(window_of([some], max(self.clock - 1, 0)))
                 self.finish()
             found.append(gather(self.cache, self.rows.slot_of[some], scaling, dtype))
         return found[0] if len(found) == 1 else np.concatenate(found)
@@ -200,9 +214,15 @@ class LookaheadFeatures:
 def _opened(path):
     """Return a descriptor of a file, past the system's cache where the system can."""
     try:
-        return os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))
     except OSError:  # a file system in memory has no direct reads
         return os.open(path, os.O_RDONLY)
+    try:
+        os.preadv(file, [mmap.mmap(-1, PAGE)], 0)
+    except OSError:  # nor have some that open the file
+        os.close(file)
+        return os.open(path, os.O_RDONLY)
+    return file
 
 
 class Windows:
@@ -228,8 +248,8 @@ class Windows:
     ) -> None:
         self.minibatches, self.inputs = minibatches, inputs
         self.features, self.most = features, most
-        self.number = 0
-        self.spare: Any = None
+        self.number = features.clock
+        self.drawn: deque[Any] = deque()
         self.now: deque[Any] = deque()
         self.known: deque[tuple[list, Window]] = deque()
 
@@ -247,37 +267,39 @@ class Windows:
         if not self.known:
             self.known.append(self._draw())
             features.expect(self.known[0][1])
-        minibatches, window = self.known.popleft()
-        while len(self.known) < 2:
+        while len(self.known) < 3:
             self.known.append(self._draw())
         features.finish()
-        features.expect(self.known[0][1], window, [self.known[1][1]])
-        self.now.extend(minibatches)
+        (_, window), (_, following), (_, last) = self.known
+        features.expect(following, window, [last])
+        self.now.extend(self.known.popleft()[0])
 
     def _draw(self):
         """Return minibatches whose rows are at most half of the cache, and their `Window`."""
-        minibatches: list[Any] = []
         rows: Positions = np.empty(0, np.int64)
-        while len(minibatches) < self.most:
-            next_one = next(self.minibatches) if self.spare is None else self.spare
-            self.spare = None
-            both = np.union1d(rows, np.asarray(self.inputs(next_one), np.int64))
+        count = 0
+        while count < self.most:
+            if count == len(self.drawn):
+                self.drawn.append(next(self.minibatches))
+            both = np.union1d(rows, np.asarray(self.inputs(self.drawn[count]), np.int64))
             needed = min(2 * len(both), self.features.shape[0])
-            if needed > self.features.capacity:
-                if not minibatches:
-                    raise CacheTooSmall(
-                        f"memory must hold the {needed} rows of two minibatches, which are "
-                        f"{self.features.bytes_for(needed)} bytes, and holds "
-                        f"{self.features.capacity} rows"
-                    )
-                self.spare = next_one
+            if needed <= self.features.capacity:
+                rows, count = both, count + 1
+            elif count:
                 break
-            minibatches.append(next_one)
-            rows = both
+            else:
+                raise CacheTooSmall(
+                    f"memory must hold the {needed} rows of two minibatches, which are "
+                    f"{self.features.bytes_for(needed)} bytes, and holds "
+                    f"{self.features.capacity} rows"
+                )
+        minibatches = [self.drawn.popleft() for _ in range(count)]
         window = window_of([self.inputs(one) for one in minibatches], self.number)
         self.number = window.end
         return minibatches, window
 
     def close(self) -> None:
-        """End the threads that sample ahead."""
+        """End the threads that sample ahead, and the read under way."""
         self.minibatches.close()
+        with suppress(ReadFailed):  # whoever needs the rows reads them again
+            self.features.finish()

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refimpl.loader import RowCache, window_of
-from refimpl.loader.direct_reads import PAGE, pieces_of
+from refimpl.loader import RowCache, Window, window_of
+from refimpl.loader.direct_reads import PAGE, PIECE, pieces_of
 
 
 def reads_of(windows, n, capacity, known):
@@ -79,6 +79,9 @@ def test_a_window_that_is_trained_on_keeps_its_rows():
     [
         (window_of([[9]], 0), None, (), r"window must be in \[0, 9\)"),
         (window_of([[1]], 0), [1], (), "pinned must be like Window"),
+        (Window([1, 1], [0, 0], 1), None, (), "window must have rows that ascend"),
+        (Window([1], [3], 1), None, (), r"window must be in \[0, 1\)"),
+        (Window([1], [0], None), None, (), "window must be an integer"),
         (window_of([[1]], 0), None, [window_of([[0]], 0), 3], "later must be like Window"),
         (window_of([[1]], 0), None, window_of([[1]], 0), "later must be like Window"),
     ],
@@ -94,7 +97,8 @@ def test_a_window_names_the_first_minibatch_of_each_row():
 
 
 @given(
-    st.lists(st.integers(0, 400), unique=True).map(sorted),
+    st.lists(st.integers(0, 400), unique=True).map(sorted)
+    | st.integers(1, 3000).map(lambda step: list(range(0, 600_000, step))),
     st.integers(0, 9000),
     st.sampled_from([1, 100, 1024, 4096, 5000, 300_000]),
 )
@@ -102,6 +106,7 @@ def test_pieces_are_whole_pages_that_hold_their_rows(rows, offset, size):
     rows = np.array(rows, np.int64)
     begin, end, first = pieces_of(rows, offset, size)
     assert not (begin % PAGE).any() and not (end % PAGE).any()
+    assert np.all(end - begin <= PIECE + size + 2 * PAGE)
     assert first[0] == 0 and first[-1] == len(rows) and np.all(np.diff(first) > 0)
     for low, high, a, b in zip(begin, end, first[:-1], first[1:], strict=True):
         here = offset + rows[a:b] * size

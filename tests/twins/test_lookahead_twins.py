@@ -46,8 +46,9 @@ def test_a_file_that_is_too_short_or_closed_is_named(gnn, tmp_path):
     path.write_bytes(bytes(4096 * 3 + 7))
     file = os.open(path, os.O_RDONLY)
     gnn.loader.read_rows(file, 0, [0, 2], [4, 5], cache)
-    with pytest.raises(OSError, match="ends at byte 12295"):
-        gnn.loader.read_rows(file, 0, [0, 3], [4, 5], cache)
+    for rows, needed in (([0, 3], 16384), ([0, 3, 900], 16384), ([900], 3690496)):
+        with pytest.raises(OSError, match=f"ends at byte 12295, and {needed} are needed"):
+            gnn.loader.read_rows(file, 0, rows, np.arange(len(rows)), cache)
     os.close(file)
     with pytest.raises(OSError, match="[Bb]ad file descriptor"):
         gnn.loader.read_rows(file, 0, [0], [4], cache)
@@ -93,6 +94,7 @@ def opened(gnn, folder, capacity):
 
 
 METHODS = {
+    "cached": Fresh(batch_size=3300, fanouts=(5, 3), buffer=10**7, hotness="degree"),
     "large": Neighbor(batch_size=5000, fanouts=(5, 3)),
     "neighbor": Neighbor(batch_size=100, fanouts=(5, 3)),
     "workers": Neighbor(batch_size=80, fanouts=(5, 3), workers=2),
@@ -100,7 +102,13 @@ METHODS = {
 }
 
 
-CASES = [("neighbor", 4100), ("large", 20_000), ("workers", 7000), ("fresh", 7000)]
+CASES = [
+    ("neighbor", 4100),
+    ("large", 20_000),
+    ("workers", 7000),
+    ("fresh", 7000),
+    ("cached", 7000),
+]
 
 
 @pytest.mark.runs
@@ -150,6 +158,32 @@ def test_rows_that_are_being_read_are_waited_for(gnn, folder):
         assert_array_equal(features.gather(None, np.array([8, 4])), X[[8, 4]])
 
 
+class NoThread:
+    def submit(self, *args):
+        raise RuntimeError("no thread")
+
+
+def test_no_rows_are_gathered(gnn, folder):
+    with opened(gnn, folder, 200) as features:
+        assert features.gather(None, np.arange(0)).shape == (0, features.shape[1])
+
+
+def test_reads_that_end_early_go_on(tmp_path, monkeypatch):
+    """As network file systems may; the rows at the end of the file end within a page."""
+    X = np.random.default_rng(3).normal(size=(700, 70)).astype(np.float32)
+    refimpl.loader.write_features(tmp_path / "x.npy", X)
+    read = os.preadv
+
+    def early(file, buffers, at):
+        whole = read(file, buffers, at)
+        buffers[0][5000:] = bytes(len(buffers[0][5000:]))
+        return min(whole, 5000)
+
+    with refimpl.loader.LookaheadFeatures(tmp_path / "x.npy", 10**6) as features:
+        monkeypatch.setattr(os, "preadv", early)
+        assert_array_equal(features.gather(None, np.arange(700)), X)
+
+
 def test_rows_whose_read_failed_are_read_again(gnn, folder):
     X, rows = np.load(folder / "features.npy"), np.arange(100)
     with opened(gnn, folder, 200) as features:
@@ -157,6 +191,10 @@ def test_rows_whose_read_failed_are_read_again(gnn, folder):
         with pytest.raises(OSError, match=r"features\.npy: "):
             features.gather(None, rows)
         features._file = file
+        thread, features._thread = features._thread, NoThread()
+        with pytest.raises(RuntimeError, match="no thread"):
+            features.gather(None, rows)
+        features._thread = thread
         assert_array_equal(features.gather(None, rows), X[rows])
     with pytest.raises(ValueError, match="must be open"):
         features.gather(None, rows + 100)
