@@ -31,7 +31,7 @@ NAMES = {"refimpl": "`refimpl`", PYG: "PyG", TORCH: "torch by hand"}
 IN_FULL = {TORCH: 'Code written by hand in PyTorch ("torch by hand")'}
 INPUTS = (
     "Inputs: n nodes and e entries of the graph, f features, h hidden units, C classes. Before "
-    '"of": m roots and n nodes of a sample.'
+    'an "of", m and n are the numbers of roots and nodes of a sample.'
 )
 TITLES = "kernel", "input", "compared with", "other's ms", "`fastimpl` ms", "speed-up"
 

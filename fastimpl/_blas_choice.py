@@ -74,7 +74,7 @@ def choose():
         except OSError as error:
             raise ImportError(f"{VARIABLE} is mkl, but it cannot be used: {error}") from error
     elif found is None:
-        use(Choice("scipy", "MKL is not installed"))
+        use(Choice("scipy", "the package mkl is not installed"))
     else:
         try:
             _use_faster(*found)

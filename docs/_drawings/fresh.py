@@ -163,7 +163,7 @@ def pruned():
         panel.words(4, 216, f"{loaded} features loaded", anchor="start", size=13)
         panel.note(4, 236, f"end of layer 1: {ends}")
         panels.append(panel)
-    return Drawing("Row 3 is emptied by one store; node 4 is needed by nobody then", panels)
+    return Drawing("One write empties row 3; then no row needs node 4", panels)
 
 
 def kinds_after(mfg, after):

@@ -62,7 +62,7 @@ def test_without_mkl_it_is_scipys_and_nothing_is_written(without, monkeypatch, t
     if value is not None:
         monkeypatch.setenv("MINIBATCH_GNN_BLAS", value)
     choose()
-    assert chosen() == f"{_blas_choice.scipys()} (MKL is not installed)"
+    assert chosen() == f"{_blas_choice.scipys()} (the package mkl is not installed)"
     assert list(tmp_path.iterdir()) == []
 
 

@@ -93,14 +93,14 @@ def test_the_rows_of_the_readme_come_from_a_saved_run(run, tmp_path, capsys):
         for name, seconds in ((other, 0.01 if at < 4 else 0.001), ("fastimpl", 0.002)):
             run["benchmarks"].append(one(group.format("medium"), name, seconds))
     told = run["machine_info"]["minibatch_gnn"]
-    told["builds"]["fastimpl"]["blas"] = "openblas 1 (MKL is not installed)"
+    told["builds"]["fastimpl"]["blas"] = "openblas 1 (the package mkl is not installed)"
     told["peers"] = {readme.PYG: {"torch": "2.13.0", "BLAS": "mkl"}}
     saved.write_text(json.dumps(run))
     assert readme.main([str(saved)]) == 0
     lines = capsys.readouterr().out.splitlines()
     machine = " ".join(lines[: lines.index("")])
     assert "Some CPU" in machine and "loaded: openblas 1;" in machine and "BLAS mkl" in machine
-    assert "`fastimpl` uses openblas 1 (MKL is not installed)." in machine
+    assert "`fastimpl` uses openblas 1 (the package mkl is not installed)." in machine
     assert lines[-1] == (
         'Code written by hand in PyTorch ("torch by hand") is faster than `fastimpl` '
         "for GraphSAGE, forward and backward."
