@@ -237,6 +237,11 @@ class Windows:
     features : LookaheadFeatures
     most : int
         Minibatches of a window at most.
+
+    Raises
+    ------
+    CacheTooSmall
+        If the rows of two minibatches do not fit in the cache.
     """
 
     def __init__(
@@ -252,6 +257,11 @@ class Windows:
         self.drawn: deque[Any] = deque()
         self.now: deque[Any] = deque()
         self.known: deque[tuple[list, Window]] = deque()
+        try:
+            self.known.append(self._draw())  # before a run has written anything
+        except BaseException:
+            self.close()
+            raise
 
     def __iter__(self) -> Self:
         return self
@@ -264,8 +274,7 @@ class Windows:
     def _advance(self):
         """Go to the next window, and let the one behind it be read."""
         features = self.features
-        if not self.known:
-            self.known.append(self._draw())
+        if len(self.known) == 1:
             features.expect(self.known[0][1])
         while len(self.known) < 3:
             self.known.append(self._draw())

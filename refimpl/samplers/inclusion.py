@@ -57,8 +57,10 @@ def inclusion_chances(bounds, t, sources, fanout, rounds):
 def row_scale(pi, fanout):
     """Return c_s: the sum of 1 / min(1, c_s pi_t) over the d neighbours is d**2 / fan-out.
 
-    The mean of independent features then has the variance that it has in LABOR-0. The authors'
-    program (`labor_pick.h` in DGL) solves the same equation, their Equation 22, to a tolerance.
+    This is the paper's condition on the variance: the mean of independent features has the
+    variance that it has in LABOR-0. The sum of the chances is then at least the fan-out, and
+    equals the fan-out where all pi_t are equal. The authors' program (`labor_pick.h` in DGL)
+    solves this equation to a tolerance of 1e-4.
     With m certain neighbours, those with c_s pi_t >= 1, the equation is m + (sum of the others'
     1 / pi_t) / c_s = d**2 / fan-out. The loop begins with m = 0; each pass adds the neighbours
     that the last c_s made certain, and c_s grows.

@@ -97,7 +97,8 @@ def sample_mfg(
     The modes "labor" and "labor_exact" are LABOR (Balin and Catalyurek 2023), which is not in
     the three papers. Every node t has one uniform variate r_t a layer, draw t of the stream (seed,
     LABOR, epoch, batch, layer), for all destinations: destinations that share neighbours choose
-    the same ones, and fewer distinct nodes are loaded. They take O(degree) time for a node.
+    the same ones, and fewer distinct nodes are loaded. They take O(degree) time for a node. LABOR-i
+    takes O((i + 1) degree), and memory for all neighbours of a hop.
 
     Parameters
     ----------

@@ -28,7 +28,8 @@ TASKS = [
 def test_every_kernel_has_a_benchmark():
     kernels = {kernel for one in BENCHES.values() for kernel in (one.kernel, *one.parts)}
     with_vectors = {file["function"] for file in vectors.load()}
-    assert set(fastimpl.compiled) | with_vectors == kernels - {
+    of_storage = {"read_rows"}  # python -m bench storage measures it
+    assert (set(fastimpl.compiled) | with_vectors) - of_storage == kernels - {
         "training iteration",
         "forward and backward",
     }

@@ -44,14 +44,15 @@ def test_a_policy_loads_the_rows_that_training_loads():
         assert counts.hits > 0 and counts.feature_hits > 0
 
 
+@pytest.mark.parametrize("cache", [0, 10**6])
 @pytest.mark.parametrize("method", ["neighbor", "fresh"])
-def test_training_from_the_file_counts_rows(tmp_path, method):
+def test_training_from_the_file_counts_rows(tmp_path, method, cache):
     size = storage.write_data(tmp_path, nodes=200, width=64)
     assert size == 200 * 64 * 4
     settings = {"fanouts": [3, 2], "layers": 2, "batch_size": 20, "hidden": 4}
     if method == "fresh":
         settings |= {"hotness": "none", "p_grad": 0.9, "t_stale": 20, "buffer": 8000}
-    cold, warm = storage.trained(tmp_path, method, json.loads(json.dumps(settings)))
+    cold, warm = storage.trained(tmp_path, method, cache, json.loads(json.dumps(settings)))
     assert warm["needed"] > 0 and warm["seconds"] > 0
     assert (warm["rows"] < warm["needed"]) == (method == "fresh")
     assert cold["rows"] <= cold["needed"]

@@ -290,7 +290,7 @@ def test_what_does_not_fit(gnn, dataset):
     for model in ("sage", "gcn", "mlp"):
         with pytest.raises(ValueError, match='model must be one of sign where method is "prep'):
             config_from({"model": model, "method": "prepropagation"})
-    with pytest.raises(ValueError, match="features must be in memory or mapped where method is"):
+    with pytest.raises(ValueError, match="features must not be FeatureParts where method is"):
         on_ranks(gnn, 2, dataset, config_of(workers_a_step=2), parts=True)
     with pytest.raises(ValueError, match="powers must be"):
         config_of(powers="first")

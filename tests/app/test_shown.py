@@ -16,7 +16,7 @@ TUPLES = [name for name, cls in CLASSES.items() if hasattr(cls, "_fields")]
 SETTINGS = [name for name, cls in CLASSES.items() if hasattr(cls, "values") and name not in TUPLES]
 
 
-def everything(gnn):
+def everything(gnn, folder):
     """Return an object of each other public class, large and full, by name."""
     data = communities(0, nodes=400)
     config = gnn.TrainConfig(epochs=1, hidden=64, layers=4)
@@ -27,6 +27,9 @@ def everything(gnn):
     sampler = gnn.Sampler("frontier", m=5, n=40)
     cache = {"n": 400, "d": 9, "h": 9, "layers": 2, "floats": 9000, "t_stale": 3}
     X = np.zeros((400, 9), np.float32)
+    gnn.loader.write_features(folder / "features.npy", X)
+    with gnn.loader.LookaheadFeatures(folder / "features.npy", 10**6) as ahead:
+        ahead.gather(None, np.arange(400))
     meter = gnn.profiling.Meter()
     meter.seconds = dict.fromkeys(meter.seconds, 1 / 3)
     return {
@@ -41,6 +44,8 @@ def everything(gnn):
         "StaticSplitCache": gnn.history.StaticSplitCache(**cache),
         "DistributedFeatures": gnn.loader.DistributedFeatures(comm, X),
         "FeatureStore": gnn.loader.FeatureStore.of(X, 2),
+        "LookaheadFeatures": ahead,
+        "RowCache": ahead.rows,
         "MPIComm": gnn.loader.MPIComm.__new__(gnn.loader.MPIComm),
         "SimComm": comm,
         "Topology": gnn.loader.Topology.tree((2, 4, 8)),
@@ -61,8 +66,8 @@ def check(name, words):
     assert "array(" not in words and "\n" not in words and " object at 0x" not in words
 
 
-def test_objects_are_shown_in_a_line(gnn):
-    made = everything(gnn)
+def test_objects_are_shown_in_a_line(gnn, tmp_path):
+    made = everything(gnn, tmp_path)
     made["MPIComm"].rank, made["MPIComm"].size = 0, 4
     others = CLASSES.keys() & set(gnn.lab.pyg.__all__)  # need torch: tests/peers
     assert {*made, *TUPLES, *SETTINGS, *others} == CLASSES.keys()

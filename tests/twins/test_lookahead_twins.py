@@ -3,6 +3,7 @@
 import os
 import threading
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -212,6 +213,42 @@ def test_features_of_another_data_set_are_refused(gnn, folder):
     karate = gnn.load_dataset("karate")
     with opened(gnn, folder, 9000) as features, pytest.raises(ValueError, match="features must be"):
         gnn.train(karate, gnn.TrainConfig(epochs=1), features=features, progress=False)
+
+
+def test_features_of_another_file_are_refused(gnn, folder, tmp_path):
+    data, path = gnn.load_dataset(folder), tmp_path / "features.npy"
+    X = np.array(data.features)
+    gnn.loader.write_features(path, X)
+    here = replace(data, features=X)
+    with gnn.loader.LookaheadFeatures(path, 10**6) as features:
+        gnn.make_trainer(here, gnn.TrainConfig(), features=features).close()
+        with pytest.raises(ValueError, match="features must be in the data set's own file"):
+            gnn.make_trainer(data, gnn.TrainConfig(), features=features)
+    X[-1] += 1
+    here = replace(data, features=X)
+    with gnn.loader.LookaheadFeatures(path, 10**6) as features, pytest.raises(ValueError):
+        gnn.make_trainer(here, gnn.TrainConfig(), features=features)
+
+
+def test_methods_that_keep_all_rows_are_refused(gnn, folder):
+    config = gnn.TrainConfig(method=gnn.methods.FullBatch(), epochs=1)
+    with opened(gnn, folder, 9000) as features, pytest.raises(ValueError, match="method is full"):
+        gnn.train(gnn.load_dataset(folder), config, features=features, progress=False)
+
+
+@pytest.mark.runs
+def test_windows_hold_the_rows_of_an_inductive_graph(gnn, tmp_path, monkeypatch):
+    """Rows are numbered anew in the training graph; wrong windows would be read when needed."""
+    convert("communities", tmp_path / "graph", setting="inductive", feature_dtype="float16")
+    data = gnn.load_dataset(tmp_path / "graph")
+    config = gnn.TrainConfig(method=METHODS["neighbor"], epochs=1)
+    with opened(gnn, tmp_path / "graph", 6000) as features:
+        expect, calls = features.expect, []
+        monkeypatch.setattr(
+            features, "expect", lambda *windows: (calls.append(len(windows)), expect(*windows))
+        )
+        gnn.train(data, config, features=features, progress=False)
+    assert len(calls) > 5 and calls == [1] + [3] * (len(calls) - 1)
 
 
 def test_a_file_that_shrinks_while_training_is_named(gnn, folder, tmp_path):

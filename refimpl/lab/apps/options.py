@@ -158,10 +158,10 @@ def run_options(impl="fastimpl"):
         Option(
             "features_in",
             "choose where training reads features. memory: from an array; mmap: from a "
-            "temporary file in the output folder; parts: from the ranks of mpirun; each rank "
-            "holds a share of the rows; lookahead: from the folder of convert, before they are "
-            "needed, into a cache of --memory. Evaluation reads features in memory, or those of "
-            f"a folder as a mapped file. The choice changes no result; {only}",
+            "temporary file in the output folder; parts: from the ranks of mpirun, which hold a "
+            "share of the rows each; lookahead: from a folder of convert into a cache of --memory, "
+            "before they are needed. Evaluation reads features in memory, or maps the file of a "
+            f"folder. The choice changes no result; {only}",
             PLACES[0],
             choices=PLACES,
             only=reading,

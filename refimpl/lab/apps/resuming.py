@@ -4,7 +4,7 @@ from contextlib import contextmanager
 
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.options import PACKAGES, RUN
-from refimpl.lab.apps.settings import check_applicable, names_of
+from refimpl.lab.apps.settings import check_applicable, names_of, unmet
 from refimpl.lab.training.checkpoints import load_checkpoint
 from refimpl.lab.training.config import PARTS
 
@@ -23,11 +23,15 @@ class Before:
         self.facts = self.settings.pop("dataset", None)
         if not self._is_ours():
             raise UserError(f"{checkpoint} was not written by this version of the program")
-        check_applicable(options, given, self.settings)
+        changed = {options[key].name: value for key, value in given.items() if options[key].free}
+        check_applicable(options, given, {**self.settings, **changed})
         package = self.settings["impl"]
         if package not in PACKAGES and "impl" not in given:  # a file decides on no import
             raise UserError(f"{checkpoint} needs --impl {package}: give it to resume")
         self.asked = {**self.settings, **{options[key].name: v for key, v in given.items()}}
+        for option in options.values():
+            if option.group == RUN and unmet(option, self.asked) is None:
+                self.asked.setdefault(option.name, option.default)
         deciding = {other for option in options.values() for other in option.only}
         for option in (options[key] for key in given):
             if option.group == RUN or option.name in deciding:
@@ -71,7 +75,7 @@ class Before:
             self._compare(self.options[key], settings)
 
     def _compare(self, option, settings):
-        stored, value = self.settings[option.name], settings[option.name]
+        stored, value = self.settings.get(option.name), settings[option.name]
         longer = option.name == "epochs" and value > stored
         if value == stored or option.free or longer:
             return

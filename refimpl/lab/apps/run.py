@@ -23,7 +23,7 @@ from refimpl.lab.distributed.collectives import everyones
 from refimpl.lab.distributed.launch import fair_threads
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
-from refimpl.lab.training.run import reads_sparse
+from refimpl.lab.training.run import places_of_features, reads_sparse
 from refimpl.loader.files import open_features, write_features
 from refimpl.loader.lookahead_features import CacheTooSmall, ReadFailed
 
@@ -179,6 +179,13 @@ def _features(folder, found, comm):
             "array, and training multiplies the entries of this data's sparse features: leave it "
             "out, or give a folder of minibatch-gnn convert as --data"
         )
+    places = places_of_features(found.config)
+    if place not in (None, *places):
+        local = " and --partition local" if found.config.partition == "local" else ""
+        raise UserError(
+            f"--features-in {place} does not go with --method {found.config.method.name}{local}: "
+            f"choose one of {', '.join(places)}"
+        )
     if place == "parts" and comm is not None:
         with together(comm), naming_it(found.before), user_errors():
             first, last = n * comm.rank // comm.size, n * (comm.rank + 1) // comm.size
@@ -231,6 +238,11 @@ def _lookahead(found, half):
         raise UserError(
             "--half-features does not go with --features-in lookahead: store half features by "
             "minibatch-gnn convert --feature-dtype float16"
+        )
+    if X.dtype == np.float64:
+        raise UserError(
+            "--features-in lookahead reads float32 and float16: store them by minibatch-gnn "
+            "convert --feature-dtype float32"
         )
     with user_errors():
         return found.gnn.loader.LookaheadFeatures(X.filename, found.settings["memory"])

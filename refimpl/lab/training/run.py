@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -51,6 +52,10 @@ class RunConfig(NetworkConfig, Protocol):
     @property
     def workers_a_step(self) -> int:
         """Minibatches of a step."""
+
+    @property
+    def partition(self) -> str:
+        """Whether each worker has the whole graph or a part of its own."""
 
     @property
     def parts(self) -> int:
@@ -276,6 +281,27 @@ def warn_of_ignored_weights(dataset, model):
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
+def places_of_features(config: RunConfig) -> tuple[str, ...]:
+    """Return where training can read features, by the names of `--features-in`."""
+    places = config.method.features_in
+    if config.partition == "local":  # each worker keeps the rows of its part
+        return tuple(place for place in places if place != "lookahead")
+    return places
+
+
+def check_file(features, X):
+    """Raise unless features that are read ahead are those of the data set, X."""
+    own = getattr(X, "filename", None)
+    same = (features.shape, features.dtype) == (X.shape, X.dtype)
+    if same and own is not None:
+        same = Path(own).samefile(features.path)
+    elif same and len(X):
+        ends = np.array([0, len(X) - 1])
+        same = np.array_equal(features.gather(None, ends), np.asarray(X)[ends])
+    if not same:
+        raise ValueError(f"features must be in the data set's own file, got {features.path}")
+
+
 def checked_features(
     features: object, dataset: Dataset, config: RunConfig
 ) -> np.ndarray | FeatureParts | LookaheadFeatures | None:
@@ -287,13 +313,15 @@ def checked_features(
             "features must be None: training multiplies the entries of the data set's sparse "
             "features. For rows of an array give the data set features.toarray()"
         )
+    kinds = {"parts": FeatureParts, "lookahead": LookaheadFeatures}
+    refused = kinds.keys() - places_of_features(config)
+    if isinstance(features, tuple(kinds[place] for place in refused)):
+        raise ValueError(
+            f"features must not be {type(features).__name__} where method is "
+            f"{config.method.name} and partition {config.partition}: choose an array"
+        )
     if isinstance(features, LookaheadFeatures):
-        X = dataset.features
-        if (features.shape, features.dtype) != (X.shape, X.dtype):
-            raise ValueError(
-                f"features must be the file of the data set's own, {X.dtype} {X.shape}, got "
-                f"{features.dtype} {features.shape}"
-            )
+        check_file(features, dataset.features)
         return features
     shape, dtype = (dataset.train_graph.n, dataset.features.shape[1]), dataset.dtype
     if not isinstance(features, np.ndarray | FeatureParts):

@@ -124,6 +124,7 @@ class MethodSettings(Settings):
     in_parts: ClassVar[bool] = False  # whether a worker may have a part of the graph of its own
     epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
     sparse_features: ClassVar[bool] = False  # whether it only passes them on: not as dense rows
+    features_in: ClassVar[tuple[str, ...]] = ("memory", "mmap", "parts", "lookahead")
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""

@@ -22,6 +22,7 @@ class FullBatch(MethodSettings):
     description: ClassVar[str] = "the full graph"
     sparse_features: ClassVar[bool] = True
     several_workers: ClassVar[bool] = False
+    features_in: ClassVar[tuple[str, ...]] = ("memory", "mmap", "parts")  # it keeps all rows
     epoch_covers_graph: ClassVar[bool] = True
     epochs: ClassVar[int] = 200  # of one step
 

@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 
 from refimpl._support.whole_files import about
-from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
@@ -44,6 +43,7 @@ class Prepropagation(MethodSettings):
     description: ClassVar[str] = "batches"
     setup_step: ClassVar[str] = "propagating features"
     counts_loads: ClassVar[bool] = True
+    features_in: ClassVar[tuple[str, ...]] = ("memory", "mmap", "lookahead")  # all rows are needed
 
     batch_size: int = base.batch_size()
 
@@ -53,11 +53,6 @@ class Prepropagation(MethodSettings):
 
     def start(self, run: Run) -> Iterations:
         """Return the iterations of a run."""
-        if isinstance(run.features, FeatureParts):
-            raise ValueError(
-                'features must be in memory or mapped where method is "prepropagation", not in '
-                "parts: the products need the rows of all nodes"
-            )
         return RowIterations(run)
 
 

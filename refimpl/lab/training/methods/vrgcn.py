@@ -47,6 +47,7 @@ class VrGcn(MethodSettings):
     name: ClassVar[str] = "vrgcn"
     description: ClassVar[str] = "batches"
     several_workers: ClassVar[bool] = False
+    features_in: ClassVar[tuple[str, ...]] = ("memory", "mmap", "parts")  # it keeps all rows
     state_description: ClassVar[str] = "histories for variance reduction"
     setup_step: ClassVar[str] = "aggregating features"
     counts_loads: ClassVar[bool] = True

@@ -30,4 +30,4 @@ def emptied(block, rows):
     """Return a block in which some rows end where they start."""
     end = block.end.copy()
     end[rows] = block.start[rows]
-    return Block(block.start, end, block.indices, block.n_src, block.edge_ids)
+    return Block(block.start, end, block.indices, block.n_src, block.edge_ids, block.weights)
