@@ -34,7 +34,7 @@ def add_options(parser):
     parser.add_argument("--kappas", type=numbers(int), default=[1, 16, 64, 256])
     parser.add_argument("--cache", type=float, default=0.1, help="share of all rows that it holds")
     parser.add_argument("--scores", type=int, default=0, help="seeds to train with; 0: no training")
-    parser.add_argument("--data", type=numbers(str), default=["cora", "computers"])
+    parser.add_argument("--data", type=numbers(str), default=["communities"])
     parser.add_argument("--epochs", type=int, default=40)
     parser.add_argument("--hidden", type=int, default=64)
     parser.add_argument("--target", type=float, default=0.8, help="validation score, for the time")

@@ -1,5 +1,6 @@
 """Pre-propagation: SIGN and SGC against dense algebra, scikit-learn and runs of other ways."""
 
+import errno
 from dataclasses import replace
 from itertools import repeat
 
@@ -16,7 +17,7 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training import preset
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods import METHODS
-from refimpl.lab.training.methods.prepropagation import propagated_rows
+from refimpl.lab.training.methods.prepropagation import on_disk, propagated_rows
 from refimpl.lab.training.model import TrainedModel
 
 pytestmark = pytest.mark.runs
@@ -226,7 +227,7 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path
     assert bits(last) == bits(whole)
 
 
-def test_threads_ranks_and_storage_change_no_bit(dataset, tmp_path):
+def test_threads_ranks_and_storage_change_no_bit(dataset, tmp_path, monkeypatch):
     config = config_of(workers_a_step=4, dropout=0.2, batch_size=12)
     data = replace(dataset, features=mapped_copy(dataset.features, tmp_path))
     found = [bits(fastimpl.train(data, config, progress=False))]
@@ -234,7 +235,33 @@ def test_threads_ranks_and_storage_change_no_bit(dataset, tmp_path):
         with threadpool_limits(threads):
             found.append(bits(fastimpl.train(dataset, config, progress=False)))
     found += [bits(result) for result in on_ranks(fastimpl, 2, dataset, config)]
+    for lanes in (1, 7):
+        monkeypatch.setattr("os.cpu_count", lambda lanes=lanes: lanes)
+        found.append(bits(fastimpl.train(dataset, config, progress=False)))
     assert all(one == found[0] for one in found)
+
+
+def test_a_full_disk_names_the_folder(monkeypatch, tmp_path):
+    def full():
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(OSError, match="No space") as caught:
+        on_disk((3, 4), np.float32)
+    assert caught.value.errno == errno.ENOSPC
+    assert caught.value.filename == f"{tmp_path} (TMPDIR)"
+
+
+def test_half_features_are_propagated_in_full(folder):
+    data = tiny_dataset(folder / "half", "float32")
+    half = data.features.astype(np.float16)
+    rows = [
+        refimpl.make_trainer(replace(data, features=X), config_of()).iterations.Z
+        for X in (half, half.astype(np.float32))
+    ]
+    assert rows[0].dtype == np.float32
+    assert_array_equal(*rows)
 
 
 @pytest.mark.parametrize("name", ["sgc", "sign"])
@@ -256,10 +283,10 @@ def test_the_classifier(gnn, folder):
 
 def test_what_does_not_fit(gnn, dataset):
     for method in METHODS.keys() - {"prepropagation"}:
-        with pytest.raises(ValueError, match=f'"({method}|sign)"'):
-            gnn.make_trainer(dataset, config_from({"model": "sign", "method": method}))
+        with pytest.raises(ValueError, match=f'method must be "prepropagation" .*got "{method}"'):
+            config_from({"model": "sign", "method": method})
     with pytest.raises(ValueError, match='method must be "prepropagation" where model is "sign"'):
-        gnn.make_trainer(dataset, gnn.TrainConfig(model="sign"))
+        gnn.TrainConfig(model="sign")
     for model in ("sage", "gcn", "mlp"):
         with pytest.raises(ValueError, match='model must be one of sign where method is "prep'):
             config_from({"model": model, "method": "prepropagation"})

@@ -1,5 +1,7 @@
 """REST: forward-only passes make histories younger, and nothing else changes."""
 
+import threading
+
 import numpy as np
 import pytest
 from dense_histories import bits, layer, matrix, pattern, small_dataset, weights_of
@@ -28,6 +30,30 @@ WAYS = [
     ("fresh", {"sample_mode": "labor"}),
     ("fresh", {"header": "cycle", "control": "random", "p_grad": 0.7, "warmup": 2}),
 ]
+
+# Losses, weights and rows of 2 epochs of the commit before there were passes (ba4fbd83, refimpl).
+WITHOUT = {
+    "gas": (
+        [1.3389880487782728, 1.0477215649887481],
+        -128.87623346407193,
+        [442, 442, 312, 312, 130],
+    ),
+    "vrgcn": (
+        [1.3371757946864888, 1.0246196560395313],
+        17.293943194405728,
+        [732, 732, 504, 504, 366],
+    ),
+    "fresh": (
+        [1.3622921215053845, 0.9553965845441461],
+        -8.258893838902107,
+        [1733, 881, 610, 374, 236],
+    ),
+}
+
+
+def weighted_sum(weights):
+    """Return a sum of all weights in which each has its place in its array as a factor."""
+    return sum((W.reshape(-1) * np.arange(1, W.size + 1)).sum() for W in weights.values())
 
 
 def config_of(method, **options):
@@ -96,7 +122,7 @@ def test_a_forward_only_pass_changes_histories_alone(gnn, dataset, method, optio
         if method == "fresh":
             iterations.open_iteration(0)
         elif method == "gas":
-            iterations._forward(next(iterations.others[0]), run.forward_only())
+            iterations._forward(next(iterations.others[0]), run.forward_only(), 1)
         else:
             mfg = next(iterations.others[0])
             iterations._write(mfg, iterations._forward(mfg, run.forward_only(), 1)[0])
@@ -142,6 +168,55 @@ def test_passes_are_at_equal_distances(gnn, dataset):
         np.testing.assert_array_equal(next(others), partition.nodes(ahead))
 
 
+@pytest.mark.parametrize(("method", "W"), [("vrgcn", 1), ("fresh", 1), ("fresh", 4)])
+def test_passes_of_sampled_batches_are_at_equal_distances(gnn, dataset, method, W):
+    options = {"draw_all": True} if method == "fresh" else {}
+    trainer = gnn.make_trainer(dataset, config_of(method, refresh=3, workers_a_step=W, **options))
+    for others, ahead in zip(
+        trainer.iterations.others, {1: (6, 11, 17), 4: (2, 3, 5)}[W], strict=True
+    ):
+        for number in range(W * ahead, W * ahead + W):
+            epoch, b = divmod(number, 22)
+            batches = gnn.samplers.epoch_batches(trainer.run.roots, 6, 6, epoch)
+            np.testing.assert_array_equal(next(others).nodes[-1], batches[b])
+
+
+def test_orders_of_batches_are_drawn_once_an_epoch(monkeypatch):
+    import refimpl
+
+    drawn, own = [], refimpl.streams.pick_without_replacement
+    monkeypatch.setattr(
+        refimpl.streams,
+        "pick_without_replacement",
+        lambda *args: (drawn.append(args), own(*args))[1],
+    )
+    with refimpl.make_trainer(small_dataset(), config_of("gas", refresh=3)) as trainer:
+        for _ in range(12):
+            trainer.step()
+    assert len(drawn) == len(set(drawn)) == 3  # 2 epochs, and what is ahead
+
+
+@pytest.mark.parametrize("method", ["vrgcn", "fresh"])
+def test_passes_have_no_threads_of_their_own(gnn, dataset, method):
+    before = set(threading.enumerate())
+    with gnn.make_trainer(dataset, config_of(method, refresh=20, workers=3)) as trainer:
+        trainer.step()
+        begun = set(threading.enumerate()) - before
+    assert len([one for one in begun if one.name.startswith("minibatch-gnn-prefetch")]) <= 3
+
+
+@pytest.mark.parametrize("method", CASES)
+def test_inputs_are_those_of_training_passes(gnn, dataset, method):
+    counts = []
+    for passes in (0, 2):
+        with gnn.make_trainer(dataset, config_of(method, refresh=passes)) as trainer:
+            counts.append(trainer.step().counts)
+    assert counts[0].inputs == counts[1].inputs
+    assert 2 * counts[0].live < counts[1].live
+    if method == "gas":  # the pass computes layer 1 alone, which reads no history
+        assert counts[0].lookups == counts[1].lookups
+
+
 @pytest.mark.parametrize("warmup", [0, 3])
 def test_fresh_counts_passes(gnn, dataset, warmup):
     """Each pass of either kind is an iteration of the cache, from the one that warms up last on."""
@@ -155,7 +230,15 @@ def test_fresh_counts_passes(gnn, dataset, warmup):
     assert cache.ring.start_iter == 3 * warmup
 
 
-@pytest.mark.parametrize(("method", "options"), WAYS)
+def test_fresh_does_no_pass_while_it_warms_up(gnn, dataset):
+    plain, passing = (config_of("fresh", warmup=4, refresh=passes) for passes in (0, 2))
+    with gnn.make_trainer(dataset, plain) as one, gnn.make_trainer(dataset, passing) as other:
+        steps = [(one.step(), other.step()) for _ in range(5)]
+    assert [a.counts == b.counts for a, b in steps] == [True] * 4 + [False]
+    assert [a.loss == b.loss for a, b in steps] == [True] * 4 + [False]
+
+
+@pytest.mark.parametrize(("method", "options"), [*WAYS, ("fresh", {"warmup": 25})])
 def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, method, options):
     options = {"refresh": 2, **options}
     whole = gnn.train(dataset, config_of(method, epochs=3, **options))
@@ -169,11 +252,13 @@ def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path
 
 @pytest.mark.parametrize("method", CASES)
 def test_passes_change_the_result_and_zero_passes_do_not(gnn, dataset, method):
-    plain, none, one = (
-        gnn.train(dataset, config_of(method, epochs=2, **options))
-        for options in ({}, {"refresh": 0}, {"refresh": 1})
-    )
-    assert bits(plain.state) == bits(none.state) != bits(one.state)
+    plain, one = (gnn.train(dataset, config_of(method, epochs=2, refresh=F)) for F in (0, 1))
+    losses, total, counts = WITHOUT[method]
+    assert [record.loss for record in plain.history] == pytest.approx(losses, rel=1e-9)
+    assert weighted_sum(plain.weights) == pytest.approx(total, rel=1e-9)
+    found = plain.state.loads[-1]
+    assert [found[name] for name in ("inputs", "live", "lookups", "hits", "admitted")] == counts
+    assert bits(plain.state) != bits(one.state)
     assert one.iterations == plain.iterations
     assert one.state.loads[-1]["live"] > plain.state.loads[-1]["live"]
 
@@ -207,6 +292,10 @@ def test_where_it_does_not_apply():
         else:
             with pytest.raises(ValueError, match=f'refresh is no setting where .*"{method}"'):
                 config_from({"method": method, "refresh": 1})
-    for wrong in (-1, 1001):
+    for name, nothing in (("p_grad", 0.0), ("t_stale", 0), ("cache_layers", ())):
+        with pytest.raises(ValueError, match=f"^refresh must be 0 where {name} is .*, got 2: no"):
+            config_of("fresh", **{"refresh": 2, name: nothing})
+        assert config_of("fresh", **{name: nothing}).method.refresh == 0
+    for wrong in (-1, 33):
         with pytest.raises(ValueError, match="refresh must be in"):
             config_from({"method": "gas", "refresh": wrong})

@@ -207,9 +207,10 @@ class Prefetcher(Ahead[MFG]):
 def message_flow_graphs(run, ahead=0):
     """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
-    The first one is of the step that comes `ahead` steps later. FreshGNN (VLDB'24) Algorithm 1,
-    lines 3 to 5; ``# V1:n`` marks line n. The threads that sample ahead end with ``close()``, or
-    when the iterator is deleted.
+    The first one is of the step that comes `ahead` steps later. Those of forward-only passes, which
+    are ahead, are sampled when they are asked for: otherwise every pass would have threads of its
+    own. FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5; ``# V1:n`` marks line n. The threads that
+    sample ahead end with ``close()``, or when the iterator is deleted.
     """
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
@@ -226,7 +227,7 @@ def message_flow_graphs(run, ahead=0):
             hop_fanouts(settings),
             seed=seed,
             epoch=epoch,
-            workers=settings.workers,
+            workers=0 if ahead else settings.workers,
             mode=settings.sample_mode,
             batch_dependency=settings.batch_dependency,
             numbers=numbers,

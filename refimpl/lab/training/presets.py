@@ -74,7 +74,8 @@ def preset(name: str, dataset: Dataset | None = None, **settings: Any) -> TrainC
     **settings : objects
         Any settings of the model, the method and the run. They override the preset. With other
         `layers` the fan-outs are the default; with another `hotness` there is no performance
-        policy; with a model other than "sage" or "mlp" there is no normalisation.
+        policy; with a model other than "sage" or "mlp" there is no normalisation; with one
+        other than "sign" there are no powers.
 
     Returns
     -------

@@ -15,7 +15,7 @@ from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
 
-MOST_PASSES = 1000  # forward-only, before a step
+MOST_PASSES = 32  # forward-only, before a step
 
 
 class LoadCounts(NamedTuple):
@@ -23,9 +23,9 @@ class LoadCounts(NamedTuple):
 
     Attributes
     ----------
-    inputs : input nodes of the sampled graphs: what neighbour sampling alone loads
-    live : of these, needed after pruning
-    feature_hits : of these, read from the cache
+    inputs : input nodes of the sampled graphs of training passes: what they alone would load
+    live : needed after pruning, in passes of both kinds
+    feature_hits : of the live, read from the cache
     loaded, bytes : the others, read from the features, and their size there
     lookups, hits : live rows of the cached layers, and of these those read from the cache
     admitted, evicted : embeddings put into the cache, and valid ones taken out for their gradient
@@ -390,7 +390,7 @@ class Shuffle:
     def __init__(self, gnn, count, size, seed):
         self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
         self.batches = -(-count // size)  # in an epoch
-        self._shuffled: dict[int, np.ndarray] = {}  # the order of the latest epoch
+        self._shuffled: dict[int, np.ndarray] = {}  # the orders of the latest epoch and the next
 
     def batch(self, iteration):
         """Return the numbers of an iteration, in their order."""
@@ -398,7 +398,8 @@ class Shuffle:
         if epoch not in self._shuffled:
             stream = key(self.seed, SHUFFLE, epoch)
             order = self.gnn.streams.pick_without_replacement(stream, 0, self.count, self.count)
-            self._shuffled = {epoch: order}
+            near = (one for one in self._shuffled.items() if abs(one[0] - epoch) == 1)
+            self._shuffled = {**dict(near), epoch: order}
         return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
 
     def name(self, iteration):

@@ -118,7 +118,8 @@ class Fresh(MethodSettings):
         whichever is chosen.
     refresh : int
         As for `Gas`. A forward-only pass has no gradients: it caches every row that it computes,
-        and evicts none for its gradient. Ages, and `t_stale`, count passes of both kinds.
+        and evicts none for its gradient. Ages, and `t_stale`, count passes of both kinds. There
+        are none in the first `warmup` iterations, which cache nothing.
     """
 
     name: ClassVar[str] = "fresh"
@@ -148,7 +149,8 @@ class Fresh(MethodSettings):
     t_stale: float | None = custom(  # V1:1
         None,
         _check_age,
-        "reuse an embedding for at most this many iterations; inf means no limit",
+        "reuse an embedding for at most this many iterations; forward-only passes (refresh) count "
+        "as iterations; inf means no limit",
         parsed_age,
         "AGE|inf",
         shown="a sixth of an epoch's iterations",
@@ -220,6 +222,12 @@ class Fresh(MethodSettings):
         base.check_fanouts(self, config)
         base.check_labor(self, config)
         base.check_refresh(self, config)
+        for name, nothing in (("p_grad", 0), ("t_stale", 0), ("cache_layers", ())):
+            if self.refresh and getattr(self, name) == nothing:
+                raise ValueError(
+                    f"refresh must be 0 where {name} is {nothing}, got {self.refresh}: no "
+                    "embedding is cached"
+                )
         for layer in self.cache_layers or ():
             if layer >= config.layers:
                 raise ValueError(
@@ -277,7 +285,9 @@ class FreshIterations:
         """
         cache = self.caches[self.run.worker]
         before = cache.lost, cache.dropped
-        passes = [self.open_iteration(number) for number in range(len(self.others))]
+        caching = self.run.state.iterations >= self.settings.warmup
+        numbers = range(len(self.others)) if caching else ()
+        passes = [self.open_iteration(number) for number in numbers]
         done = [load_counts(step, 0, held, self.run.row_bytes) for step, _, held in passes]
         step, gradients, held = self.open_iteration()
         inputs = step.inputs if self.counts_all else self.counted.inputs(step)

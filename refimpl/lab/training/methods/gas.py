@@ -94,10 +94,13 @@ class GasIterations:
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
         run, L = self.run, self.run.config.layers
-        done = [self._forward(next(others), run.forward_only())[-1] for others in self.others]
+        done = [
+            self._forward(next(others), run.forward_only(), L - 1)[-1]._replace(inputs=0)
+            for others in self.others
+        ]
         batch, passes = next(self.batches), run.passes()
         s = len(batch)
-        nodes, A, X, counts = self._forward(batch, passes)
+        nodes, A, X, counts = self._forward(batch, passes, L)
         H = passes.forward(L, A, X, nodes)
         loss = run.stack.loss(passes.classify(H, batch), *run.targets(batch))
 
@@ -107,10 +110,10 @@ class GasIterations:
 
         return Step(loss.value, passes.gradients, s, counts.plus(*done))
 
-    def _forward(self, batch, passes):
+    def _forward(self, batch, passes, last):
         """Compute layers 1 .. L - 1 of a batch into the histories.
 
-        Return the nodes and the matrix of all layers, the input of layer L, and the counts.
+        Return the nodes and the matrix of all layers, the input of layer `last`, and the counts.
         """
         run, histories, L = self.run, self.histories, self.run.config.layers
         with timed("sampling"):
@@ -122,9 +125,10 @@ class GasIterations:
         for l in range(1, L):
             H = passes.forward(l, A, X, nodes)
             histories.write(l, batch, H)
-            X = np.concatenate([H, histories.read(l, outside)])
+            if l < last:
+                X = np.concatenate([H, histories.read(l, outside)])
         counts = history_counts(
-            len(nodes), len(outside) * (L - 1), s * (L - 1), row_bytes=run.row_bytes
+            len(nodes), len(outside) * (last - 1), s * (L - 1), row_bytes=run.row_bytes
         )
         return nodes, A, X, counts
 

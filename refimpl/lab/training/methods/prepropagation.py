@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from refimpl._support.whole_files import about
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
@@ -164,8 +165,11 @@ def on_disk(shape, dtype):
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     if not size:
         return np.zeros(shape, dtype)
-    with tempfile.TemporaryFile() as file:
-        for done in range(0, size, 2**20):
-            file.write(bytes(min(2**20, size - done)))
-        file.flush()
-        return np.memmap(file, dtype, "r+", shape=shape)
+    try:
+        with tempfile.TemporaryFile() as file:
+            for done in range(0, size, 2**20):
+                file.write(bytes(min(2**20, size - done)))
+            file.flush()
+            return np.memmap(file, dtype, "r+", shape=shape)
+    except OSError as error:  # such as a full disk: which one
+        raise about(f"{tempfile.gettempdir()} (TMPDIR)", error) from error

@@ -121,7 +121,7 @@ class VrGcnIterations:
             mfg, passes = next(others), run.forward_only()
             H, counts = self._forward(mfg, passes, L - 1)
             self._write(mfg, H)
-            done.append(counts)
+            done.append(counts._replace(inputs=0))
         mfg, passes = next(self.minibatches), run.passes()
         nodes = (None, *mfg.nodes)  # of layers 1 .. L: those that the layer computes
         H, counts = self._forward(mfg, passes, L)
