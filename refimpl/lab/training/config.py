@@ -259,11 +259,6 @@ class TrainConfig(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.model.trained_by not in (None, self.method.name):
-            raise ValueError(
-                f'method must be "{self.model.trained_by}" where model is "{self.model.name}", '
-                f'got "{self.method.name}"'
-            )
         if self.dropout >= 1:
             raise ValueError(f"dropout must be below 1, got {self.dropout}")
         for name, default in (("epochs", self.method.epochs), ("lr", self.model.lr)):
@@ -330,6 +325,11 @@ class TrainConfig(Settings):
         TypeError, ValueError
             If a setting does not fit the data set.
         """
+        if self.model.trained_by not in (None, self.method.name):
+            raise ValueError(
+                f'method must be "{self.model.trained_by}" where model is "{self.model.name}", '
+                f'got "{self.method.name}"'
+            )
         config = replace(self, model=self.model.fitted(dataset.train_graph))
         return replace(config, method=config.method.fitted(config, dataset))
 
