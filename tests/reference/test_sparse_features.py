@@ -25,13 +25,12 @@ def matrices(draw):
         np.array(draw(st.lists(one, min_size=count, max_size=count)), int) for one in places
     )
     dtype = draw(st.sampled_from([np.float32, np.float64, np.int8, np.uint16]))
+    data = np.abs(data) if dtype is np.uint16 else data  # SciPy adds duplicates modulo 2**16
     return sp.coo_array((data.astype(dtype), (row, col)), shape=(n, width))
 
 
 @given(matrices(), st.sampled_from(FORMATS))
 def test_every_format_is_read_as_scipy_reads_it(matrix, form):
-    if matrix.dtype.kind != "f":
-        matrix.data = np.abs(matrix.data.astype(int)).astype(matrix.dtype)
     want = matrix.toarray()
     found = checked_sparse(matrix if form == "coo" else matrix.asformat(form))
     assert_array_equal(found.toarray(), want)

@@ -1,5 +1,7 @@
 """Fast against reference for the gathering of features."""
 
+from tempfile import TemporaryFile
+
 import numpy as np
 import pytest
 from comparison import assert_twins, read_only
@@ -91,10 +93,29 @@ def test_rows_beyond_two_gigabytes(tmp_path):
     assert got.tobytes() == bytes(64) + np.arange(32, dtype=np.float16).tobytes()
 
 
+@given(st.data(), st.sampled_from([1, 40, 3000]))
+def test_rows_are_read(data, width):
+    """The reference reads piece by piece, fastimpl in several threads."""
+    X = np.random.default_rng(1).normal(size=(50, width)).astype(np.float32)
+    rows = sorted(data.draw(st.sets(st.integers(0, 49))))
+    slots = data.draw(st.permutations(range(60)))[: len(rows)]
+    found = []
+    with TemporaryFile() as file:
+        file.write(bytes(100) + X.tobytes())
+        file.flush()
+        for gnn in (refimpl, fastimpl):
+            cache = np.zeros((60, width), np.float32)
+            count = gnn.loader.read_rows(file.fileno(), 100, rows, slots, cache, 3)
+            found.append((count, cache.tobytes()))
+            assert np.array_equal(cache[slots], X[rows])
+    assert found[0] == found[1]
+
+
 TWINS = {
     "fetch_one_sided": test_fetches,
     "fetch_two_sided": test_fetches,
     "gather_rows": test_gather_rows,
+    "read_rows": test_rows_are_read,
 }
 
 ERRORS = [
@@ -113,6 +134,13 @@ ERRORS = [
     ("gather_rows", X, [-1]),
     ("gather_rows", X, [0.5]),
     ("gather_rows", X, [[0]]),
+    ("read_rows", -1, 0, [0], [0], X.copy()),
+    ("read_rows", 0, -1, [0], [0], X.copy()),
+    ("read_rows", 0, 0, [1, 0], [0, 1], X.copy()),
+    ("read_rows", 0, 0, [0, 1], [0, 0], X.copy()),
+    ("read_rows", 0, 0, [0], [len(X)], X.copy()),
+    ("read_rows", 0, 0, [0], [0], X.astype(int)),
+    ("read_rows", 0, 0, [0], [0], X.copy(), 0),
 ]
 
 MANY = np.random.default_rng(2).integers(0, 4000, 9000)
@@ -122,10 +150,23 @@ PLANS = [
     for dtype in (np.float32, np.float16)
 ]
 
+
+def read_all():
+    """Return the rows of a file, read in another order."""
+    cache = np.zeros_like(WIDE)
+    with TemporaryFile() as file:
+        file.write(WIDE.tobytes())
+        file.flush()
+        rows = np.arange(len(WIDE))
+        fastimpl.loader.read_rows(file.fileno(), 0, rows, rows[::-1].copy(), cache)
+    return cache
+
+
 LARGE = {
     "fetch_one_sided": lambda: [fastimpl.loader.fetch_one_sided(plan) for plan in PLANS],
     "fetch_two_sided": lambda: [fastimpl.loader.fetch_two_sided(plan) for plan in PLANS],
     "gather_rows": lambda: [
         fastimpl.loader.gather_rows(X, MANY) for X in (WIDE, WIDE.astype("f2"))
     ],
+    "read_rows": read_all,
 }

@@ -16,6 +16,7 @@ from refimpl.samplers.neighbor import MODES
 WHOLE = {
     "adam_step": "short, because it passes once over the weights of a model",
     "cache_admit": "short, because it copies the embeddings of one batch",
+    "read_rows": "waits for storage, in threads of its own",
 }
 
 
