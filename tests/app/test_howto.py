@@ -203,4 +203,5 @@ def test_every_file_of_a_sampler_is_listed():
 def test_every_kernel_has_a_stage_in_the_order_of_porting():
     rows = re.findall(r"^\| \d+ [^|]*\|([^|]*)\|", read("port_a_backend"), re.M)
     names = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
-    assert sorted(names) == sorted([*fastimpl.compiled, "BidirectionalCache"])
+    no_vectors = {"read_rows"}  # it takes the descriptor of an open file
+    assert sorted(names) == sorted({*fastimpl.compiled, "BidirectionalCache"} - no_vectors)
