@@ -64,7 +64,7 @@ def read_data(folder):
 
 
 def trained(folder, method, cache, options):
-    """Train, with a look-ahead cache of so many bytes, or none; return what `epochs` does."""
+    """Train, and return what `epochs` does. `cache` is the look-ahead cache's bytes; 0: none."""
     dataset = read_data(folder)
     config = settings(method, **options)
     with ExitStack() as opened:
@@ -169,7 +169,9 @@ def report(options):
     yield f"Features {size / 2**20:.0f} MiB, {memory}; median (range) of {options.rounds} rounds."
     yield ""
     titles = ["method", "rows loaded, share of those needed", "MiB from storage", "seconds"]
-    yield from table([*titles, "as fast as mapped"], [row(name, runs) for name in runs])
+    yield from table(
+        [*titles, "times as fast as the first row"], [row(name, runs) for name in runs]
+    )
 
 
 def check(runs):

@@ -40,12 +40,6 @@ def bands(spreads, scale=1.0):
     return [[scale * part for part in parts] for parts in zip(*spreads, strict=True)]
 
 
-def listed(words):
-    """Return some words as a list in a sentence: "a, b and c"."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
-
-
 def pick(rows, **want):
     """Return the rows that have these values."""
     return [row for row in rows if all(row.get(key) == value for key, value in want.items())]

@@ -282,7 +282,7 @@ class Sooner(NamedTuple):
 
 
 def sooner(rows, name, over):
-    """Return `time_ratio` of the mean of all seeds and of each seed, as a `Sooner`."""
+    """Return the `Sooner` of a method: its `time_ratio` for the mean of all seeds and each seed."""
     seeds = values_of(rows, "seed")
     each = [time_ratio(pick(rows, seed=seed), name, over) for seed in seeds]
     reached = [ratio for ratio in each if ratio is not None]

@@ -130,7 +130,7 @@ def read_rows(
 
 
 def read_whole(file, buffer, begin, needed):
-    """Read a piece until `needed` bytes are there; a read that ends early goes on at its page."""
+    """Read a piece until it has `needed` bytes; go on after a short read at the last whole page."""
     done = 0
     while done < needed:
         at = done - done % PAGE

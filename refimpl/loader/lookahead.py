@@ -1,4 +1,4 @@
-"""A cache of feature rows that is told which rows the next minibatches need.
+"""A cache of feature rows that knows which rows the next minibatches need.
 
 Not in the papers. Draws depend on keys alone, so the minibatches of the next window can be drawn
 before they are trained on. The rows of a window are read together, each once and in ascending
@@ -147,9 +147,9 @@ class RowCache:
     ) -> Reads:
         """Make room for a window, and return what is to be read.
 
-        A row of `window` or of `pinned` is never evicted. Of the others, the row whose next use in
-        `later` is farthest goes first. Where `later` tells of no use, the row that was used longest
-        ago goes first, before all rows that `later` tells of. O(capacity + k) time for k rows.
+        Rows of `window` and of `pinned` are never evicted. Rows that `later` does not contain go
+        first, the one used longest ago before the others. Then the rows of `later` go, the one with
+        the farthest next use before the others. O(capacity + k) time for k rows.
 
         Parameters
         ----------

@@ -57,9 +57,10 @@ class ReadCounts:
 class LookaheadFeatures:
     """Features in a .npy file, read past the system's cache into a cache of a given size.
 
-    `expect` tells which rows a window of minibatches needs, and lets a thread read them; `load`
-    then finds them. Rows that were not expected are read at once. Not in the papers; `RowCache`
-    chooses which rows are kept.
+    `expect` tells which rows a window of minibatches needs, and lets a thread read them; `gather`
+    then finds them. Rows that were not expected are read at once. A forked child has a thread of
+    its own, and reads again what the parent was reading. Not in the papers; `RowCache` chooses
+    which rows are kept.
 
     Parameters
     ----------
@@ -108,8 +109,7 @@ class LookaheadFeatures:
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
         self._coming = np.zeros(capacity, bool)  # slots whose rows are being read
-        self._windows: deque[Window] = deque()  # the one that is trained on, and those expected
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
+        self._thread, self._process = _thread(), os.getpid()
 
     __repr__ = showing("path", "shape", "dtype", "depth")
 
@@ -119,7 +119,7 @@ class LookaheadFeatures:
         return self.rows.capacity
 
     def bytes_for(self, rows: int) -> int:
-        """Return the memory of a cache of so many rows, in bytes."""
+        """Return the bytes that a cache of `rows` rows takes, with its tables."""
         return 4 * self.shape[0] + rows * (self.row_bytes + OF_A_SLOT)
 
     def expect(
@@ -147,6 +147,7 @@ class LookaheadFeatures:
 
     def finish(self) -> None:
         """Wait for what is being read."""
+        self._own_thread()
         if self._reading is None:
             return
         begin = perf_counter()
@@ -159,6 +160,12 @@ class LookaheadFeatures:
         finally:
             self._coming[:] = False
             self.counts.waiting += perf_counter() - begin
+
+    def _own_thread(self):
+        """Begin anew in a forked child, where nobody reads what the parent began."""
+        if self._process != os.getpid():
+            self._reading, self._thread, self._process = None, _thread(), os.getpid()
+            self._forget()
 
     def _forget(self):
         """Free the slots whose rows were to be read, and are not."""
@@ -175,6 +182,7 @@ class LookaheadFeatures:
         X, rows, scaling, dtype
             As for `gather_rows`. X is not read: the rows of the file are the same.
         """
+        self._own_thread()
         rows = require.ids("rows", rows, 0, self.shape[0], np.int64)
         slots = self.rows.slot_of[rows]
         if np.any(slots < 0) or np.any(self._coming[slots]):
@@ -201,6 +209,7 @@ class LookaheadFeatures:
 
     def close(self) -> None:
         """End the thread and close the file; may be called again."""
+        self._own_thread()
         self._thread.shutdown()
         self._closing()
 
@@ -209,6 +218,10 @@ class LookaheadFeatures:
 
     def __exit__(self, *exc_info: object) -> None:
         self.close()
+
+
+def _thread():
+    return ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
 
 
 def _opened(path):

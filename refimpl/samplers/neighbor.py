@@ -148,8 +148,8 @@ def sample_mfg(
 
     LABOR-i keeps entry (t, s) with probability min(1, c_s pi_t) for numbers pi_t of the layer's
     sources, and its weight is 1 over this chance. c_s makes the sum of the weights of all d
-    neighbours d**2 / fan-out, as it is with LABOR-0: the mean of independent features has the same
-    variance. At least as many entries as the fan-out are kept on average.
+    neighbours d**2 / fan-out. This sum is the same with LABOR-0, so the mean of independent
+    features has the same variance. At least as many entries as the fan-out are kept on average.
     """
     return _sample(graph, roots, fanouts, (seed, epoch, batch), mode, batch_dependency)
 

@@ -17,6 +17,7 @@ import refimpl
 from fastimpl._blas_choice import Choice, in_use, use
 from refimpl import Sampler
 from refimpl._support import thread_limits
+from refimpl.loader import window_of
 
 pytestmark = pytest.mark.runs
 
@@ -154,6 +155,26 @@ def test_a_child_goes_on_with_a_pool_of_its_own(gnn):
         assert taken(pool, 3) == want[:3]
         assert in_child(taken, pool, 6) == want[3:]
         assert taken(pool, 6) == want[3:]
+
+
+def gathered(features, rows):
+    with features:  # the child's own thread ends here, and its copy of the descriptor
+        return features.gather(None, rows)
+
+
+def test_a_child_reads_features_that_its_parent_was_reading(gnn, tmp_path):
+    gnn.loader.write_features(tmp_path / "x.npy", X)
+    rows, wait = np.arange(0, 3000, 7), threading.Event()
+    with gnn.loader.LookaheadFeatures(tmp_path / "x.npy", 10**6) as features:
+        read, features.cache[:] = features._read, np.nan
+        features._read = lambda *reads: (wait.wait(LONG), read(*reads))
+        features.expect(window_of([rows[:50]], 0))  # under way while the process forks
+        del features._read
+        try:
+            assert np.array_equal(in_child(gathered, features, rows), X[rows])
+        finally:
+            wait.set()
+        assert np.array_equal(features.gather(None, rows), X[rows])  # the parent goes on as well
 
 
 def fetched(prefetcher, count):

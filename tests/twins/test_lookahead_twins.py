@@ -88,7 +88,7 @@ def folder(tmp_path_factory):
 
 
 def opened(gnn, folder, capacity):
-    """Return the features of a data set in a cache of so many rows."""
+    """Return the features of a data set, in a cache of `capacity` rows."""
     n, d = np.load(folder / "features.npy", mmap_mode="r").shape
     path = folder / "features.npy"
     return gnn.loader.LookaheadFeatures(path, 4 * n + (2 * d + 24) * capacity, depth=4)
@@ -226,7 +226,10 @@ def test_features_of_another_file_are_refused(gnn, folder, tmp_path):
             gnn.make_trainer(data, gnn.TrainConfig(), features=features)
     X[-1] += 1
     here = replace(data, features=X)
-    with gnn.loader.LookaheadFeatures(path, 10**6) as features, pytest.raises(ValueError):
+    with (
+        gnn.loader.LookaheadFeatures(path, 10**6) as features,
+        pytest.raises(ValueError, match="features must be in the data set's own file"),
+    ):
         gnn.make_trainer(here, gnn.TrainConfig(), features=features)
 
 

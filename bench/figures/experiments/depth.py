@@ -6,9 +6,10 @@ from bench.figures.experiment import ABOUT, FAILS, graded, ranked, verdict
 from bench.figures.experiments.synthetic import CLOSE, FAIR, line_through
 from bench.figures.interleaved_timing import in_words, rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines
-from bench.figures.result_rows import bands, groups_of, listed, median_of, pick, ratios, values_of
+from bench.figures.result_rows import bands, groups_of, median_of, pick, ratios, values_of
 from bench.figures.synthetic_data import data_like
 from bench.figures.training import lengths, on_share, race, race_curves, sooner
+from refimpl.lab.apps.option import listed
 from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.methods import LayerSampling, SampledGraph
 from refimpl.samplers.sampling import Sampler

@@ -4,8 +4,9 @@ from itertools import accumulate
 
 from bench.figures.experiment import ABOUT, UNTESTED, graded, ranked, verdict
 from bench.figures.plotting import Curve, Lines, bars_of
-from bench.figures.result_rows import bands, groups_of, listed, pick, share_saved, spread, spread_of
+from bench.figures.result_rows import bands, groups_of, pick, share_saved, spread, spread_of
 from bench.figures.training import seconds_an_epoch, speed_up, trained_in_turns
+from refimpl.lab.apps.option import listed
 
 NAMES = ABOUT["V-fig10"]["names"]
 OVER_BEST, OVER_DGL = 3.4, 5.3  # V section 7.2: times as fast as MariusGNN, and as DGL

@@ -6,9 +6,10 @@ import numpy as np
 
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Curve, Lines, curves_of, level
-from bench.figures.result_rows import groups_of, listed, pick, spread_of, values_of
+from bench.figures.result_rows import groups_of, pick, spread_of, values_of
 from bench.figures.synthetic_data import graph_like
 from refimpl.cost_models.layer_sampling import unique_nodes
+from refimpl.lab.apps.option import listed
 from refimpl.samplers.sampling import Sampler
 from refimpl.streams import LAYER, SHUFFLE, key
 

@@ -100,6 +100,12 @@ def hyphenated(word):
     return word.replace("_", "-")
 
 
+def listed(words):
+    """Return words as a list in a sentence: "a, b and c"."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def flags_of(options, parameters):
     """Return the flags of options, by key, by the words that an error may begin with.
 

@@ -5,7 +5,7 @@ import os
 
 from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
-from refimpl.lab.apps.option import Option, flag
+from refimpl.lab.apps.option import Option, flag, listed
 from refimpl.lab.backend import completed
 from refimpl.lab.data.dataset import SETTINGS
 from refimpl.lab.data.formats import BUILT_IN, FORMATS
@@ -332,7 +332,7 @@ def _shared(kind, of):
     group = f"--{kind} {owners[0]}"
     text = _by_owner({owner: option.help for owner, option in of.items()})
     if len(owners) > 1:
-        group, text = f"several {kind}s", f"{text}; only for {kind}s {_and(owners)}"
+        group, text = f"several {kind}s", f"{text}; only for {kind}s {listed(owners)}"
     shown = _by_owner({owner: option.default_shown() for owner, option in of.items()})
     return first._replace(help=text, shown=shown, only={kind: owners}, group=group)
 
@@ -344,12 +344,7 @@ def _by_owner(texts):
         owners.setdefault(text, []).append(owner)
     if len(owners) == 1:
         return next(iter(owners))
-    return "; ".join(f"{_and(names)}: {text}" for text, names in owners.items())
-
-
-def _and(words):
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last
+    return "; ".join(f"{listed(names)}: {text}" for text, names in owners.items())
 
 
 def load_implementation(name):

@@ -332,7 +332,7 @@ class ForwardOnly(BlockModel):
         self.inputs: dict[int, int] = {}  # rows of the input of each layer
 
     def forward(self, l, block, nodes, H):
-        """Return the rows of layer l, or of the last layer, which nobody keeps, nothing."""
+        """Return the rows of layer l. Nobody keeps those of the last layer: they are zeros."""
         self.inputs[l] = len(nodes)
         if l < self.run.config.layers:
             return super().forward(l, block, nodes, H)
