@@ -47,6 +47,7 @@ VARIANTS = {
     "cluster": ("--clusters 4 --clusters-per-batch 2", "--clusters 5 --background"),
     "fastgcn": ("--batch-size 5 --model gcn", "--batch-size 6 --model gcn --background"),
     "ladies": ("--batch-size 5 --model gcn", "--batch-size 6 --model gcn --background"),
+    "prepropagation": ("--model sign --batch-size 5", "--model sign --batch-size 6 --powers last"),
 }
 COMMON = "--data karate --hidden 8 --lr 0.03 --epochs"
 EPOCHS = 12

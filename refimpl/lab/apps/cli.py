@@ -36,7 +36,7 @@ from refimpl.lab.apps.sampler_options import PARAMETERS
 from refimpl.lab.apps.stepper import command as trace
 from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
 from refimpl.lab.training.config import suggestion
-from refimpl.lab.training.presets import PRESETS
+from refimpl.lab.training.presets import OF_THE_PAPERS, PRESETS
 from refimpl.lab.training.settings import to_json
 
 LEFT = {  # commands that are part of a checkout now: what runs them there
@@ -209,7 +209,7 @@ def _add_config(group):
 
 
 def _add_preset(group, parser, options, common):
-    """Add ``--preset``, and let ``--help`` say what each preset sets."""
+    """Add ``--preset``, and let ``--help`` say what the papers' presets set."""
     chosen = {
         name: " ".join(options[key].typed(value) for key, value in settings.items())
         for name, settings in PRESETS.items()
@@ -223,7 +223,7 @@ def _add_preset(group, parser, options, common):
         "(default: no preset)",
     )
     filled = textwrap.TextWrapper(98, subsequent_indent="    ", break_on_hyphens=False)
-    notes = (f"  --preset {name} sets {words}" for name, words in chosen.items())
+    notes = (f"  --preset {name} sets {chosen[name]}" for name in OF_THE_PAPERS)
     parser.show_first(common, tuple(map(filled.fill, notes)))
 
 

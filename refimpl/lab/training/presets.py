@@ -37,6 +37,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
     "sign": {"model": "sign", "method": "prepropagation"},  # Frasca et al. 2020
 }
+OF_THE_PAPERS = ("freshgnn", "graphsaint")  # the three papers that this project builds
 ONLY = {  # what a preset chooses for a setting holds only with these values of another
     "fanouts": ("layers", (3,)),
     "performance": ("hotness", ("profile",)),
