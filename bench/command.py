@@ -35,6 +35,7 @@ BENCHMARKS = {
     "growth": "bench.growth",
     "fresh": "bench.fresh",
     "rivals": "bench.rivals",
+    "scores": "bench.scores",
 }
 
 

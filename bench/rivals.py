@@ -3,14 +3,13 @@
 Counts, not times: they are the same on any machine, busy or not. The graph is a Kronecker graph.
 Every sampler draws for the same roots. A row is the mean of the batches after the first quarter,
 which fill the cache. The cache keeps the rows that were used latest (LRU, by batches); other rows
-are read. Neither LABOR nor dependent minibatches are in the three papers. With --scores, SGC, SIGN,
-FreshGNN with and without refreshing, and GNNAutoScale are trained too: `bench/rival_scores.py`.
+are read. Neither LABOR nor dependent minibatches are in the three papers. `python -m bench scores`
+trains with them.
 """
 
 import numpy as np
 
 import fastimpl
-from bench import rival_scores
 from bench.command import Common, UsageError, numbers
 from bench.growth import kronecker
 from bench.markdown import table
@@ -18,7 +17,6 @@ from refimpl.samplers.labor import ROUNDS
 
 COMMON = Common(timed=False)
 QUICK = {"scale": 9, "batch": 10, "batches": 8, "fanouts": [3, 2], "kappas": [1, 4]}
-QUICK |= {"scores": 1, "data": ["karate"], "epochs": 2, "hidden": 4}
 NEIGHBOR = "neighbour sampling"
 LABOR = {"labor": "LABOR-0", "labor_exact": "LABOR, exactly k"}
 LABOR |= {mode: f"LABOR-{rounds}" for mode, rounds in ROUNDS.items()}
@@ -33,11 +31,6 @@ def add_options(parser):
     parser.add_argument("--fanouts", type=numbers(int), default=[15, 10, 5])
     parser.add_argument("--kappas", type=numbers(int), default=[1, 16, 64, 256])
     parser.add_argument("--cache", type=float, default=0.1, help="share of all rows that it holds")
-    parser.add_argument("--scores", type=int, default=0, help="seeds to train with; 0: no training")
-    parser.add_argument("--data", type=numbers(str), default=["communities"])
-    parser.add_argument("--epochs", type=int, default=40)
-    parser.add_argument("--hidden", type=int, default=64)
-    parser.add_argument("--target", type=float, default=0.8, help="validation score, for the time")
 
 
 def report(options):
@@ -57,9 +50,6 @@ def report(options):
         ["sampler", "distinct nodes", "fewer", "entries a row", "rows read", "fewer than kappa 1"],
         [cells(name, rows) for name in rows],
     )
-    if options.scores:
-        yield ""
-        yield from rival_scores.report(options)
 
 
 def samplers(options):
