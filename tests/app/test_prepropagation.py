@@ -17,7 +17,7 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training import preset
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods import METHODS
-from refimpl.lab.training.methods.prepropagation import on_disk, propagated_rows
+from refimpl.lab.training.methods.prepropagation import propagated_rows, temporary_map
 from refimpl.lab.training.model import TrainedModel
 
 pytestmark = pytest.mark.runs
@@ -52,9 +52,9 @@ def dataset(folder, request):
     return replace(data, induced=None, setting="transductive")
 
 
-def dense_powers(graph, X, hops):
+def dense_powers(graph, X, hops, weights=None):
     """Return X, A X, .., A^hops X by dense products, with GCN's A."""
-    A = graph.to_scipy().toarray() + np.eye(graph.n)
+    A = graph.to_scipy(weights).toarray() + np.eye(graph.n)
     degrees = A.sum(axis=1)
     A = A / np.sqrt(np.outer(degrees, degrees))
     return [np.linalg.matrix_power(A, k) @ X for k in range(hops + 1)]
@@ -82,6 +82,27 @@ def test_rows_are_dense_powers(gnn, dataset, tmp_path, hops, powers, memory):
         assert_allclose(Z, expected[run.roots], rtol=1e-11, atol=1e-13)
         found.append(Z.tobytes())
     assert found[0] == found[1] == found[2]
+
+
+def test_weights_of_edges_are_in_the_powers(gnn, folder):
+    """Of the rows that train, and of the exact pass."""
+    data = replace(tiny_dataset(folder / "weights", "float64"), induced=None)
+    W = np.triu(np.random.default_rng(0).uniform(0.5, 2, (data.graph.n,) * 2), 1)
+    W = (W + W.T) * data.graph.to_scipy().toarray()
+    weights = W[W > 0]
+    graph = gnn.graph.WeightedGraph(data.graph, weights)
+    data = replace(data, graph=graph, setting="transductive")
+    with gnn.make_trainer(data, config_of(hops=2)) as trainer:
+        Z = propagated_rows(trainer.run, trainer.run.roots)
+        model = TrainedModel.trained(data, trainer.config, trainer.state.weights)
+    expected = np.hstack(dense_powers(data.graph, training_features(data), 2, weights))
+    assert_allclose(Z, expected[data.train], rtol=1e-11, atol=1e-13)
+    hidden = expected
+    for layer in ("layer1", "layer2"):
+        hidden = np.maximum(hidden @ model.weights[f"{layer}.W"], 0)
+    X = data.inputs(np.arange(data.graph.n))
+    found = gnn.predict(model, data.graph, X, what="embeddings", scaled=True)
+    assert_allclose(found, hidden, rtol=1e-10, atol=1e-12)
 
 
 def test_blocks_of_columns(dataset, tmp_path, monkeypatch):
@@ -248,7 +269,7 @@ def test_a_full_disk_names_the_folder(monkeypatch, tmp_path):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     with pytest.raises(OSError, match="No space") as caught:
-        on_disk((3, 4), np.float32)
+        temporary_map((3, 4), np.float32)
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == f"{tmp_path} (TMPDIR)"
 

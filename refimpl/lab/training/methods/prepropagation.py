@@ -6,7 +6,6 @@ Inception Graph Neural Networks".
 
 from __future__ import annotations
 
-import os
 import tempfile
 from dataclasses import dataclass
 from itertools import count
@@ -15,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from refimpl._support.whole_files import about
+from refimpl.lab.distributed.launch import available_cores
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
@@ -118,13 +118,13 @@ def propagated_rows(run, nodes):
     (k, f) or (k, (K + 1) f) array, perhaps a numpy.memmap
     """
     gnn, model, n, f = run.gnn, run.config.model, run.graph.n, run.stack.f_in
-    lanes, word = os.cpu_count() or 1, np.dtype(run.dtype).itemsize
+    lanes, word = available_cores(), np.dtype(run.dtype).itemsize
     partition_plan = gnn.partition.partition_plan
     A = run.stack.adjacency(run.graph, dtype=run.dtype)
     shape, starts = (len(nodes), len(model.kept) * f), np.array([0, f])
     if on_storage(run.dataset.features if run.features is None else run.features):
         starts = partition_plan(n, f, 1, max(run.config.eval_memory // 2, 1), word=word).starts
-        Z = on_disk(shape, run.dtype)
+        Z = temporary_map(shape, run.dtype)
     else:
         Z = np.empty(shape, run.dtype)
     for first, last in zip(starts[:-1], starts[1:], strict=True):
@@ -156,7 +156,7 @@ def columns(run, first, last):
     return X
 
 
-def on_disk(shape, dtype):
+def temporary_map(shape, dtype):
     """Return an array of zeros that is mapped from a file without a name.
 
     The file is written first: to map one that does not fit on the disk would end the process.
