@@ -11,9 +11,9 @@ from pathlib import Path
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
-from refimpl.lab.apps.conformance import report, runner, showing, vectors
+from refimpl.lab.apps.conformance import report, runner, showing, vectors, version
 from refimpl.lab.apps.conformance.protocol import server_command
-from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.worker import Lost, Unable
@@ -130,15 +130,22 @@ def run(arguments, impl="fastimpl"):
 
 def _make_vectors(folder):
     try:
+        version.stored(folder)  # before anything is written
         written, kept = vectors.write(folder)
+        complaint = version.write(folder, vectors.stored(folder))
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
-    return 0
+    if complaint:
+        print(complaint)
+    return 1 if complaint else 0
 
 
 def _check_vectors(folder):
     found = vectors.check(folder)
+    with user_errors():
+        complaint = version.complaint(folder, vectors.stored(folder))
+    found["stale"] += [complaint] if complaint else []
     for line in found["stale"]:
         print(line)
     print(
@@ -176,9 +183,9 @@ def _conformance(arguments, impl):
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     if found.lost is None:
-        kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
+        kit = f"{version.VERSION} of minibatch-gnn {report.kit_version()}"
         table = report.table(found, files, missing=arguments["missing"])
-        _show(f"{found.name} {found.version} by the vectors of {kit}", *table)
+        _show(f"{found.name} {found.version} by the vectors {kit}", *table)
     else:
         _show(found.lost)
     return found.status
@@ -282,10 +289,11 @@ def _copy(name):
     folder = Path(name)
     if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
-    for name in sorted(vectors.stored()):
+    names = sorted({*vectors.stored(), version.INDEX})
+    for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
-    print(f"{len(vectors.stored())} files in {one_line(folder)}")
+    print(f"{len(names)} files in {one_line(folder)}")
 
 
 def _command(package, command):

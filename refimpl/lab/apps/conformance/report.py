@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import NamedTuple
 
 from refimpl._support.whole_files import replacing
+from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
 from refimpl.lab.apps.conformance.showing import flag_lines, in_common
+from refimpl.lab.apps.conformance.version import VERSION
 from refimpl.lab.apps.papers import TITLES
 
-FORMAT = "minibatch-gnn-conformance-report/1"
+FORMAT = "minibatch-gnn-conformance-report/2"
 CONFORMS, MISSING = "conforms", "missing"
 FEW = 3  # missing kernels of a paper that are named
 NAMES = {"common": "shared by the papers", **TITLES}
@@ -153,6 +155,7 @@ def write(report, path):
     content = {
         "format": FORMAT,
         "kit": {"name": "minibatch-gnn", "version": kit_version()},
+        "vectors": {"format": vectors.FORMAT, "version": VERSION},
         "program": {"name": report.name, "version": report.version},
         "lost": report.lost,
         "status": report.status,
