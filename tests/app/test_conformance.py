@@ -92,9 +92,9 @@ def test_only_several_times(capsys, tmp_path):
 def test_copy(capsys, tmp_path):
     status, out, _ = run(capsys, "--copy", tmp_path / "new" / "vectors")
     names = sorted(vectors.stored())
-    assert (status, out) == (0, [f"{len(names) + 1} files in {tmp_path / 'new' / 'vectors'}"])
+    assert (status, out) == (0, [f"{len(names) + 4} files in {tmp_path / 'new' / 'vectors'}"])
     assert names == sorted(vectors.stored(tmp_path / "new" / "vectors"))
-    for name in [*names, "index.json"]:
+    for name in [*names, "index.json", "schemas/report.schema.json"]:
         copied = (tmp_path / "new" / "vectors" / name).read_bytes()
         assert copied == (vectors.FOLDER / name).read_bytes()
     status, _, err = run(capsys, "--copy", tmp_path / "new")

@@ -289,7 +289,8 @@ def _copy(name):
     folder = Path(name)
     if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
-    names = sorted({*vectors.stored(), version.INDEX})
+    schemas = {f"schemas/{name}.schema.json" for name in version.SCHEMAS}
+    names = sorted({*vectors.stored(), *schemas, version.INDEX})
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)

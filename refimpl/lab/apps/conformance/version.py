@@ -10,6 +10,7 @@ from refimpl._support.whole_files import replacing
 # case was added or removed. PATCH: only words changed, so every verdict stays as it is.
 VERSION = "1.0.0"
 INDEX = "index.json"
+SCHEMAS = ("vectors", "protocol", "report")  # of JSON Schema, in the folder schemas
 FORMAT = "minibatch-gnn-vectors-index/1"
 
 
@@ -34,7 +35,7 @@ def stored(folder):
 def made(folder, names):
     """Return the index of the files `names` of a folder.
 
-    ``sha256`` is the digest of what ``sha256sum */* | LC_ALL=C sort -k 2`` prints there.
+    ``sha256`` is the digest of what ``sha256sum`` prints for these files, in the names' order.
     """
     digests = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names}
     lines = "".join(f"{digests[name]}  {name}\n" for name in sorted(names))
