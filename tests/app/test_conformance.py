@@ -40,7 +40,10 @@ def test_every_kernel_conforms(gnn, capsys, tmp_path):
     of_this_process = {"read_rows"}  # it takes the descriptor of an open file
     assert {row[-3] for row in rows} >= set(fastimpl.compiled) - {*CONSTRUCTORS, *of_this_process}
     assert {row[-1] for row in rows} == {"conforms"}
-    assert out[-1] == f"{len(files)} conforms"
+    assert out[-2:] == [
+        f"{len(files)} conforms",
+        "levels reached: core, samplers, layers, freshgnn",
+    ]
     report = json.loads(path.read_text())
     cases = [(f["source"]["paper"], f["function"], c["id"]) for f in files for c in f["cases"]]
     assert [(c["paper"], c["kernel"], c["case"]) for c in report["cases"]] == cases
@@ -199,6 +202,10 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
         (["--copy", "new", "--impl", "refimpl", "--report", "no/x"], "there is no such folder"),
         (["--report", "/no/such/folder/x.json"], "there is no such folder"),
         (["--copy", "new", "--missing"], "--missing goes with --copy only where"),
+        (["--level", "sampler"], "argument --level: invalid choice: 'sampler'"),
+        (["--level", "core", "--only", "mix"], "not allowed with argument --level"),
+        (["--copy", "new", "--level", "core"], "--level goes with --copy only where"),
+        (["--show", "pin_tile/used", "--level", "core"], "one case: leave out --level"),
         (["--show", "pin_tile/used", "--only", "mix"], "one case: leave out --only"),
         (["--show", "pin_tile/used", "--report", "x.json"], "one case: leave out --report"),
         (["--show", "pin_tile/used", "--copy", "new"], "one case: leave out --copy"),

@@ -12,6 +12,7 @@ from pathlib import Path
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
 from refimpl.lab.apps.conformance import report, runner, showing, vectors, version
+from refimpl.lab.apps.conformance.levels import LEVELS, standings
 from refimpl.lab.apps.conformance.protocol import server_command
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_real
@@ -48,7 +49,16 @@ def _add_conformance(commands, impl):
         metavar="COMMAND",
         help="check this program, given with its arguments as one quoted word",
     )
-    parser.add_argument(
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--level",
+        action="append",
+        choices=tuple(LEVELS),
+        metavar="LEVEL",
+        help=f"check only the kernels of this level: {', '.join(LEVELS)}. If the level is not "
+        "reached, the exit status is 1; may be repeated (default: check all, require none)",
+    )
+    chosen.add_argument(
         "--only",
         action="append",
         metavar="PATTERN",
@@ -164,13 +174,15 @@ def _conformance(arguments, impl):
     if arguments["overwrite"] and arguments["report"] is None:
         raise UserError("--overwrite does not apply without --report")
     only_copy = arguments["copy"] is not None and package is None and command is None
-    for option in ("only", "report", "missing"):
+    for option in ("level", "only", "report", "missing"):
         if only_copy and arguments[option] not in (None, False):
             raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
     if command is None:
         package = impl if package is None else package
     command = _command(package, command)
-    files = _chosen(arguments["only"] or ["*"])
+    required = tuple(arguments["level"] or ())
+    in_levels = [kernel for level in required for kernel in LEVELS[level]]
+    files = _chosen(arguments["only"] or in_levels or ["*"])
     if arguments["report"] is not None:
         _check_report(arguments["report"], arguments["overwrite"])
     if arguments["copy"] is not None:
@@ -180,6 +192,8 @@ def _conformance(arguments, impl):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
+    reached = standings(found.verdicts, vectors.load())
+    found = found._replace(levels=reached, required=required)
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
     if found.lost is None:
@@ -206,7 +220,7 @@ def check_seconds(option, given):
 def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
-    for option in ("only", "report", "overwrite", "copy", "missing"):
+    for option in ("level", "only", "report", "overwrite", "copy", "missing"):
         if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])

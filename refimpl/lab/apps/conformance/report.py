@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.levels import summary
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
 from refimpl.lab.apps.conformance.showing import flag_lines, in_common
 from refimpl.lab.apps.conformance.version import VERSION
@@ -124,7 +125,8 @@ def table(report, files, *, missing=False):
             break
     verdicts = [row.verdict for row in found]
     kinds = [kind for kind in (CONFORMS, DIFFERS, LOST, MISSING, NOT_RUN) if kind in verdicts]
-    return [*lines, "", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+    lines += ["", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+    return [*lines, summary(report.levels)] if report.levels else lines
 
 
 def _told(report, file):
@@ -150,6 +152,10 @@ def _of(count, passing):
     return f"{count or 'none'} of the {passing} that pass"
 
 
+def _level(standing):
+    return {**standing._asdict(), "reached": standing.reached}
+
+
 def write(report, path):
     """Write the verdict on every case to `path` as JSON."""
     content = {
@@ -160,6 +166,7 @@ def write(report, path):
         "lost": report.lost,
         "status": report.status,
         "states_compared": sum(verdict.states for verdict in report.verdicts),
+        "levels": {name: _level(standing) for name, standing in report.levels.items()},
         "cases": [verdict._asdict() for verdict in report.verdicts],
     }
     with replacing(path) as file:

@@ -44,19 +44,23 @@ class Verdict(NamedTuple):
 class Report(NamedTuple):
     """All verdicts, and the name and the version that the program gives itself.
 
-    `lost` says why there is neither: the program did not answer the greeting.
+    `lost` says why there is neither: the program did not answer the greeting. `levels` has the
+    `levels.Standing` of each level, by name, and `required` those that must be reached.
     """
 
     name: str | None
     version: str | None
     verdicts: list
     lost: str | None = None
+    levels: dict = {}
+    required: tuple[str, ...] = ()
 
     @property
     def status(self):
-        """0 if nothing differs and something passed, else 1."""
+        """0 if nothing differs, something passed and the required levels are reached, else 1."""
         kinds = {verdict.verdict for verdict in self.verdicts}
-        return 0 if PASS in kinds and kinds <= {PASS, SKIP} else 1
+        reached = all(self.levels[level].reached for level in self.required)
+        return 0 if PASS in kinds and kinds <= {PASS, SKIP} and reached else 1
 
 
 def run(command, files, *, timeout=60.0, total=3600.0):
