@@ -41,7 +41,7 @@ def is_complete(file, given):
     `given` has the verdicts by kernel and case.
     """
     return all(
-        given[file["function"], case["id"]] in ((PASS, SKIP) if "error" in case else (PASS,))
+        given.get((file["function"], case["id"])) in ((PASS, SKIP) if "error" in case else (PASS,))
         for case in file["cases"]
     )
 
