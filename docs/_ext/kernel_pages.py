@@ -73,9 +73,8 @@ def kernel_flags(kernel):
 def kernel_index():
     """Return a table of the pages, in the order of the toctree, and their kernels."""
     text, found, rows = (PAGES / "index.md").read_text(), sections(), []
-    for number, stage in enumerate(
-        text.partition(":hidden:\n")[2].partition("```")[0].split(), start=1
-    ):
+    stages = text.partition(":hidden:\n")[2].partition("```")[0].split()
+    for number, stage in enumerate(stages, start=1):
         names = [name for name, (page, _) in found.items() if page == stage]
         links = ", ".join(f"[`{name}`]({stage}.md#{name.lower()})" for name in names)
         level = next(level for level, kernels in LEVELS.items() if names[0] in kernels)
