@@ -11,6 +11,7 @@ from docs_ext import DOCS, kernel_tables
 
 import refimpl
 from refimpl.lab.apps.conformance.encode import decode
+from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.runner import judge
 from refimpl.lab.backend import find
 
@@ -147,3 +148,11 @@ def test_a_page_a_stage():
     placed = {name: page for name, (page, _) in SECTIONS.items()}
     assert placed.keys() == FILES.keys()
     assert {name: page for name, page in asked.items() if name in FILES} == placed
+
+
+def test_every_kernel_has_one_level_that_of_its_page():
+    levels = {name: level for level, names in LEVELS.items() for name in names}
+    assert sorted(name for names in LEVELS.values() for name in names) == sorted(FILES)
+    text = (DOCS / "howto" / "port_a_backend.md").read_text()
+    shown = re.findall(r"^\| \d+ \[.*?/(\w+)\.md\) .* \| `(\w+)` \|$", text, re.M)
+    assert {(page, levels[name]) for name, (page, _) in SECTIONS.items()} == set(shown)

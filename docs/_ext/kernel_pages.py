@@ -15,6 +15,7 @@ from generated import directive, folded, table
 from kernel_tables import PAGES, files, refusals, sections
 from teaching import pages_of_algorithms
 
+from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
@@ -72,13 +73,13 @@ def kernel_flags(kernel):
 def kernel_index():
     """Return a table of the pages, in the order of the toctree, and their kernels."""
     text, found, rows = (PAGES / "index.md").read_text(), sections(), []
-    for number, stage in enumerate(
-        text.partition(":hidden:\n")[2].partition("```")[0].split(), start=1
-    ):
+    stages = text.partition(":hidden:\n")[2].partition("```")[0].split()
+    for number, stage in enumerate(stages, start=1):
         names = [name for name, (page, _) in found.items() if page == stage]
         links = ", ".join(f"[`{name}`]({stage}.md#{name.lower()})" for name in names)
-        rows.append((number, f"{{doc}}`{stage}`", links))
-    return table(("", "stage", "kernels"), rows, (), "kernel-table")
+        level = next(level for level, kernels in LEVELS.items() if names[0] in kernels)
+        rows.append((number, f"{{doc}}`{stage}`", f"`{level}`", links))
+    return table(("", "stage", "level", "kernels"), rows, (), "kernel-table")
 
 
 def counted(rows, word):

@@ -13,6 +13,7 @@ import fastimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import command, vectors
 from refimpl.lab.apps.conformance.protocol import server_command
+from refimpl.lab.apps.conformance.version import VERSION
 
 pytestmark = pytest.mark.runs
 
@@ -31,21 +32,25 @@ def test_every_kernel_conforms(gnn, capsys, tmp_path):
     status, out, err = run(capsys, "--impl", gnn.__name__, "--report", path)
     own = version("minibatch-gnn")
     assert (status, err) == (0, [])
-    kit = f"minibatch-gnn {own}, minibatch-gnn-vectors/1"
-    assert out[0] == f"{gnn.__name__} {own} by the vectors of {kit}"
+    kit = f"{VERSION} of minibatch-gnn {own}"
+    assert out[0] == f"{gnn.__name__} {own} by the vectors {kit}"
     rows = [line.split() for line in out if line.startswith("  ")]
     files = vectors.load()
     assert sorted(row[-3] for row in rows) == sorted(file["function"] for file in files)
     of_this_process = {"read_rows"}  # it takes the descriptor of an open file
     assert {row[-3] for row in rows} >= set(fastimpl.compiled) - {*CONSTRUCTORS, *of_this_process}
     assert {row[-1] for row in rows} == {"conforms"}
-    assert out[-1] == f"{len(files)} conforms"
+    assert out[-2:] == [
+        f"{len(files)} conforms",
+        "levels reached: core, samplers, layers, freshgnn",
+    ]
     report = json.loads(path.read_text())
     cases = [(f["source"]["paper"], f["function"], c["id"]) for f in files for c in f["cases"]]
     assert [(c["paper"], c["kernel"], c["case"]) for c in report["cases"]] == cases
     assert {c["verdict"] for c in report["cases"]} == {"pass"}
     assert all(c["seconds"] > 0 for c in report["cases"])
-    assert report["format"] == "minibatch-gnn-conformance-report/1"
+    assert report["format"] == "minibatch-gnn-conformance-report/2"
+    assert report["vectors"] == {"format": "minibatch-gnn-vectors/1", "version": VERSION}
     assert report["kit"] == {"name": "minibatch-gnn", "version": own}
     assert report["program"] == {"name": gnn.__name__, "version": own}
     assert report["status"] == 0
@@ -90,9 +95,9 @@ def test_only_several_times(capsys, tmp_path):
 def test_copy(capsys, tmp_path):
     status, out, _ = run(capsys, "--copy", tmp_path / "new" / "vectors")
     names = sorted(vectors.stored())
-    assert (status, out) == (0, [f"{len(names)} files in {tmp_path / 'new' / 'vectors'}"])
+    assert (status, out) == (0, [f"{len(names) + 4} files in {tmp_path / 'new' / 'vectors'}"])
     assert names == sorted(vectors.stored(tmp_path / "new" / "vectors"))
-    for name in names:
+    for name in [*names, "index.json", "schemas/report.schema.json"]:
         copied = (tmp_path / "new" / "vectors" / name).read_bytes()
         assert copied == (vectors.FOLDER / name).read_bytes()
     status, _, err = run(capsys, "--copy", tmp_path / "new")
@@ -105,7 +110,7 @@ def test_a_difference_is_shown_and_reported(capsys, tmp_path):
     words = shlex.join(answering(MIX))
     status, out, _ = run(capsys, "--cmd", words, "--only", "common/mix", "--report", path)
     assert status == 1
-    assert out[0].startswith("mine 7 by the vectors of")
+    assert out[0].startswith(f"mine 7 by the vectors {VERSION} of")
     assert out[4].strip() == "zero: want a result, got error 'value'"
     assert out[-1] == "1 differs"
     report = json.loads(path.read_text())
@@ -197,6 +202,10 @@ def test_a_lost_greeting_is_reported(capsys, tmp_path):
         (["--copy", "new", "--impl", "refimpl", "--report", "no/x"], "there is no such folder"),
         (["--report", "/no/such/folder/x.json"], "there is no such folder"),
         (["--copy", "new", "--missing"], "--missing goes with --copy only where"),
+        (["--level", "sampler"], "argument --level: invalid choice: 'sampler'"),
+        (["--level", "core", "--only", "mix"], "not allowed with argument --level"),
+        (["--copy", "new", "--level", "core"], "--level goes with --copy only where"),
+        (["--show", "pin_tile/used", "--level", "core"], "one case: leave out --level"),
         (["--show", "pin_tile/used", "--only", "mix"], "one case: leave out --only"),
         (["--show", "pin_tile/used", "--report", "x.json"], "one case: leave out --report"),
         (["--show", "pin_tile/used", "--copy", "new"], "one case: leave out --copy"),

@@ -2,6 +2,7 @@
 
 import errno
 import functools
+import json
 import os
 
 import numpy as np
@@ -11,7 +12,7 @@ from conformance_programs import kernel_of
 import refimpl
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import vectors, version
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
 
 CASE = Case("one", {"x": 1})
@@ -208,6 +209,41 @@ def test_command(folder, capsys):
     ]
     assert main(["vectors", "--out", str(folder / "none"), "--check"]) == 1
     assert capsys.readouterr().out.splitlines()[0] == "common/mix.json: missing"
+
+
+def test_vectors_do_not_change_without_their_version(folder, monkeypatch, capsys):
+    def asked(*options):
+        status = main(["vectors", "--out", str(folder), *options])
+        return status, capsys.readouterr().out.splitlines()[:-1]
+
+    assert asked("--check") == (
+        1,
+        [f"index.json: want version {version.VERSION}, got no such file"],
+    )
+    assert asked()[0] == asked("--check")[0] == 0
+    before = (folder / "index.json").read_bytes()
+    other = {"mix": kernel_of(ZERO, CASE, Case("two", {"x": 2}))}
+    monkeypatch.setattr(vectors, "kernels", lambda: other)
+    said = f"the vectors changed since version {version.VERSION}: raise VERSION in version.py"
+    status = main(["vectors", "--out", str(folder)])
+    assert (status, capsys.readouterr().out.splitlines()[-1]) == (1, f"index.json: {said}")
+    assert asked("--check") == (1, [f"index.json: {said}"])
+    assert (folder / "index.json").read_bytes() == before
+    monkeypatch.setattr(version, "VERSION", "99.0.0")
+    assert asked("--check")[0] == 1
+    assert asked()[0] == asked("--check")[0] == 0
+    assert json.loads((folder / "index.json").read_text())["version"] == "99.0.0"
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"format": "mine"}', "[" * 10_000])
+def test_another_index_is_not_written_over(folder, content, capsys):
+    (folder / "index.json").write_text(content)
+    (folder / "common" / "mix.json").unlink()
+    for options in ([], ["--check"]):
+        assert main(["vectors", "--out", str(folder), *options]) == 2
+        assert "index.json cannot be read as an index of vectors" in capsys.readouterr().err
+    assert (folder / "index.json").read_text() == content
+    assert not (folder / "common" / "mix.json").exists()
 
 
 def test_command_refuses_to_write_what_is_wrong(folder, monkeypatch, capsys):

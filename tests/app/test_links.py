@@ -176,7 +176,7 @@ def test_an_empty_name_of_a_place_is_refused(tmp_path, capsys, monkeypatch, word
 
 def test_overwrite_needs_something_to_write(capsys):
     status, err = said(capsys, "conformance", "--only", "floyd", "--overwrite")
-    assert status == 2 and "--overwrite does not apply without --report" in err
+    assert status == 2 and "--overwrite does not apply without --report or --badge" in err
 
 
 # SIGTERM and SIGHUP clean up as Ctrl-C does.

@@ -18,7 +18,7 @@ import fastimpl
 import refimpl
 from refimpl._support import require
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import vectors, version
 from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.encode import UNSEEN
@@ -37,6 +37,11 @@ ZERO = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")
 def test_the_files_are_up_to_date():
     """If not: `minibatch-gnn vectors`, and look at what changed."""
     assert vectors.check()["stale"] == []
+
+
+def test_the_vectors_have_the_version_of_their_index():
+    """If not: raise VERSION as docs/conformance.md says, then `minibatch-gnn vectors`."""
+    assert version.complaint(vectors.FOLDER, vectors.stored()) is None
 
 
 def test_the_files_are_the_same_bytes_each_time(tmp_path):

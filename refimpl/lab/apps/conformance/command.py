@@ -11,14 +11,24 @@ from pathlib import Path
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
-from refimpl.lab.apps.conformance import report, runner, showing, vectors
+from refimpl.lab.apps.conformance import (
+    matrix,
+    report,
+    runner,
+    showing,
+    vectors,
+    version,
+    xfails,
+)
+from refimpl.lab.apps.conformance.levels import LEVELS, standings
 from refimpl.lab.apps.conformance.protocol import server_command
-from refimpl.lab.apps.errors import UserError
+from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.worker import Lost, Unable
 
 TIMEOUT, TOTAL = 60.0, 3600.0
+OF_CHECKS = ("level", "only", "xfails", "report", "badge", "summary", "missing")
 
 
 def add_parser(commands, impl):
@@ -34,9 +44,12 @@ def _add_conformance(commands, impl):
         description="Check a program against the test vectors. Show for each paper and "
         "algorithm whether the program conforms, and where it first differs. The "
         "exit status is 0 if no case differs and at least one passed; 1 if a case "
-        "differs, or the program died or did not answer; and 2 for bad usage.",
+        "differs, the program died or did not answer, or a level of --level is not "
+        "reached; and 2 for bad usage.",
         allow_abbrev=False,
     )
+    parts = parser.add_subparsers(dest="action", title="other command", metavar="[matrix]")
+    matrix.add_parser(parts)
     asked = parser.add_mutually_exclusive_group()
     asked.add_argument(
         "--impl",
@@ -48,7 +61,16 @@ def _add_conformance(commands, impl):
         metavar="COMMAND",
         help="check this program, given with its arguments as one quoted word",
     )
-    parser.add_argument(
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--level",
+        action="append",
+        choices=tuple(LEVELS),
+        metavar="LEVEL",
+        help=f"check only the kernels of this level: {', '.join(LEVELS)}. If the level is not "
+        "reached, the exit status is 1; may be repeated (default: check all, require none)",
+    )
+    chosen.add_argument(
         "--only",
         action="append",
         metavar="PATTERN",
@@ -69,13 +91,7 @@ def _add_conformance(commands, impl):
         metavar="SECONDS",
         help=f"limit the time of all answers; later cases are not run (default: {TOTAL:g})",
     )
-    parser.add_argument(
-        "--report",
-        type=output_name,
-        metavar="FILE",
-        help="write the verdict on every case to this file as JSON (default: no file)",
-    )
-    add_overwrite(parser, "the file of --report")
+    _add_results(parser)
     parser.add_argument(
         "--missing",
         action="store_true",
@@ -93,6 +109,30 @@ def _add_conformance(commands, impl):
         metavar="FOLDER",
         help="copy the vectors to this new folder; without --impl and --cmd, check nothing",
     )
+
+
+def _add_results(parser):
+    parser.add_argument(
+        "--xfails",
+        metavar="FILE",
+        help="expect the failures of the cases in this file, one name or pattern on each line. "
+        "They do not change the exit status; a case that passes is named (default: no file)",
+    )
+    parser.add_argument(
+        "--report",
+        type=output_name,
+        metavar="FILE",
+        help="write the verdict on every case to this file as JSON (default: no file)",
+    )
+    parser.add_argument(
+        "--badge",
+        type=output_name,
+        metavar="FILE",
+        help="write the levels reached to this file, as JSON for a badge of shields.io (default: "
+        "no file)",
+    )
+    matrix.add_summary(parser)
+    add_overwrite(parser, "the files of --report and --badge")
 
 
 def _add_vectors(commands):
@@ -125,20 +165,37 @@ def run(arguments, impl="fastimpl"):
     if arguments["command"] == "vectors":
         folder = vectors.FOLDER if arguments["out"] is None else Path(arguments["out"])
         return _check_vectors(folder) if arguments["check"] else _make_vectors(folder)
-    return _conformance(arguments, impl)
+    return _matrix(arguments) if arguments["action"] == "matrix" else _conformance(arguments, impl)
+
+
+def _matrix(arguments):
+    unused = {"timeout": (TIMEOUT,), "total": (TOTAL,), "summary": (arguments["summary"],)}
+    for option in ("impl", "cmd", "timeout", "total", "show", "copy", "overwrite", *OF_CHECKS):
+        if arguments[option] not in unused.get(option, (None, False)):
+            raise UserError(f"--{option} does not apply to conformance matrix")
+    if arguments["summary"] is not None:
+        _check_output("summary", arguments["summary"], False)
+    return matrix.run(arguments)
 
 
 def _make_vectors(folder):
     try:
+        version.stored(folder)  # before anything is written
         written, kept = vectors.write(folder)
+        complaint = version.write(folder, vectors.stored(folder))
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
-    return 0
+    if complaint:
+        print(complaint)
+    return 1 if complaint else 0
 
 
 def _check_vectors(folder):
     found = vectors.check(folder)
+    with user_errors():
+        complaint = version.complaint(folder, vectors.stored(folder))
+    found["stale"] += [complaint] if complaint else []
     for line in found["stale"]:
         print(line)
     print(
@@ -154,18 +211,26 @@ def _conformance(arguments, impl):
         check_seconds(option, arguments[option])
     if arguments["show"] is not None:
         return _show_case(arguments)
-    if arguments["overwrite"] and arguments["report"] is None:
-        raise UserError("--overwrite does not apply without --report")
+    if arguments["overwrite"] and arguments["report"] is None and arguments["badge"] is None:
+        raise UserError("--overwrite does not apply without --report or --badge")
     only_copy = arguments["copy"] is not None and package is None and command is None
-    for option in ("only", "report", "missing"):
+    for option in OF_CHECKS:
         if only_copy and arguments[option] not in (None, False):
             raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
     if command is None:
         package = impl if package is None else package
     command = _command(package, command)
-    files = _chosen(arguments["only"] or ["*"])
-    if arguments["report"] is not None:
-        _check_report(arguments["report"], arguments["overwrite"])
+    required = tuple(arguments["level"] or ())
+    in_levels = [kernel for level in required for kernel in LEVELS[level]]
+    files = _chosen(arguments["only"] or in_levels or ["*"])
+    entries = () if arguments["xfails"] is None else xfails.read(arguments["xfails"])
+    outputs = {name: arguments[name] for name in ("report", "badge", "summary") if arguments[name]}
+    for option, name in outputs.items():
+        _check_output(option, name, arguments["overwrite"])
+    if len({os.path.realpath(name) for name in outputs.values()}) < len(outputs):
+        raise UserError(
+            f"{' and '.join(f'--{name}' for name in outputs)} must name different files"
+        )
     if arguments["copy"] is not None:
         _copy(arguments["copy"])
         if only_copy:
@@ -173,12 +238,19 @@ def _conformance(arguments, impl):
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
+    found = xfails.applied(found, entries)
+    reached = standings(found.verdicts, vectors.load())
+    found = found._replace(levels=reached, required=required)
     if arguments["report"] is not None:
         report.write(found, arguments["report"])
+    if arguments["badge"] is not None:
+        matrix.write_badge(found, arguments["badge"])
+    if arguments["summary"] is not None:
+        matrix.append([found], arguments["summary"])
     if found.lost is None:
-        kit = f"minibatch-gnn {report.kit_version()}, {vectors.FORMAT}"
+        kit = f"{version.VERSION} of minibatch-gnn {report.kit_version()}"
         table = report.table(found, files, missing=arguments["missing"])
-        _show(f"{found.name} {found.version} by the vectors of {kit}", *table)
+        _show(f"{found.name} {found.version} by the vectors {kit}", *table)
     else:
         _show(found.lost)
     return found.status
@@ -199,7 +271,7 @@ def check_seconds(option, given):
 def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
-    for option in ("only", "report", "overwrite", "copy", "missing"):
+    for option in (*OF_CHECKS, "overwrite", "copy"):
         if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])
@@ -255,15 +327,16 @@ def _show(*lines):
         print(one_line(line))
 
 
-def _check_report(name, overwrite):
+def _check_output(option, name, overwrite):
     path = Path(name)
     if path.is_dir():
-        raise UserError(f"--report must name a file, got {name!r}")
+        raise UserError(f"--{option} must name a file, got {name!r}")
     if not is_replaceable(path):
-        raise UserError(f"--report {path}: is no ordinary file")
+        raise UserError(f"--{option} {path}: is no ordinary file")
     if not path.parent.is_dir():
-        raise UserError(f"--report {path}: there is no such folder")
-    check_free(path, overwrite)
+        raise UserError(f"--{option} {path}: there is no such folder")
+    if option != "summary":  # which grows
+        check_free(path, overwrite)
 
 
 def _chosen(patterns):
@@ -282,10 +355,12 @@ def _copy(name):
     folder = Path(name)
     if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
-    for name in sorted(vectors.stored()):
+    schemas = {f"schemas/{name}.schema.json" for name in version.SCHEMAS}
+    names = sorted({*vectors.stored(), *schemas, version.INDEX})
+    for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
-    print(f"{len(vectors.stored())} files in {one_line(folder)}")
+    print(f"{len(names)} files in {one_line(folder)}")
 
 
 def _command(package, command):

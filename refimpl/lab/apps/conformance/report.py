@@ -6,13 +6,29 @@ from importlib import metadata
 from itertools import groupby
 from typing import NamedTuple
 
+from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.compare import short
+from refimpl.lab.apps.conformance.levels import standings, summary
+from refimpl.lab.apps.conformance.runner import (
+    DIFFERS,
+    LOST,
+    NOT_RUN,
+    PASS,
+    SKIP,
+    XFAIL,
+    Report,
+    Verdict,
+)
 from refimpl.lab.apps.conformance.showing import flag_lines, in_common
+from refimpl.lab.apps.conformance.version import VERSION
+from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.papers import TITLES
 
-FORMAT = "minibatch-gnn-conformance-report/1"
-CONFORMS, MISSING = "conforms", "missing"
+FORMAT = "minibatch-gnn-conformance-report/2"
+CONFORMS, MISSING, EXPECTED = "conforms", "missing", "fails as expected"
+VERDICTS = {PASS, DIFFERS, SKIP, LOST, NOT_RUN, XFAIL}
 FEW = 3  # missing kernels of a paper that are named
 NAMES = {"common": "shared by the papers", **TITLES}
 
@@ -66,6 +82,8 @@ def _verdict(verdicts):
     if NOT_RUN in kinds:
         why = next((v.difference for v in verdicts if v.difference), "")
         return NOT_RUN, f", {why}" if why else ""
+    if XFAIL in kinds:
+        return EXPECTED, f", {kinds.count(XFAIL)} cases"
     skipped = kinds.count(SKIP)
     if skipped == len(kinds):
         return MISSING, ""
@@ -121,8 +139,11 @@ def table(report, files, *, missing=False):
             lines += ["", f"--show {case} shows the case, and the answer beside the right one"]
             break
     verdicts = [row.verdict for row in found]
-    kinds = [kind for kind in (CONFORMS, DIFFERS, LOST, MISSING, NOT_RUN) if kind in verdicts]
-    return [*lines, "", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+    order = CONFORMS, DIFFERS, LOST, EXPECTED, MISSING, NOT_RUN
+    kinds = [kind for kind in order if kind in verdicts]
+    lines += ["", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
+    lines += [f"expected to fail, but passes: {entry}" for entry in report.unexpected]
+    return [*lines, summary(report.levels)] if report.levels else lines
 
 
 def _told(report, file):
@@ -148,16 +169,54 @@ def _of(count, passing):
     return f"{count or 'none'} of the {passing} that pass"
 
 
+def _level(standing):
+    return {**standing._asdict(), "reached": standing.reached}
+
+
 def write(report, path):
     """Write the verdict on every case to `path` as JSON."""
     content = {
         "format": FORMAT,
         "kit": {"name": "minibatch-gnn", "version": kit_version()},
+        "vectors": {"format": vectors.FORMAT, "version": VERSION},
         "program": {"name": report.name, "version": report.version},
         "lost": report.lost,
         "status": report.status,
         "states_compared": sum(verdict.states for verdict in report.verdicts),
+        "levels": {name: _level(standing) for name, standing in report.levels.items()},
+        "unexpected_passes": list(report.unexpected),
         "cases": [verdict._asdict() for verdict in report.verdicts],
     }
     with replacing(path) as file:
         file.write((json.dumps(content, indent=1) + "\n").encode())
+
+
+def read(path):
+    """Return the Report in a file that `write` wrote.
+
+    Raises
+    ------
+    UserError
+        If the file is none, or is about another version of the vectors; it is named.
+    """
+    with user_errors(), reading(path, "a report of conformance") as file:
+        content = json.load(file)
+        form = content["format"] if isinstance(content, dict) and "format" in content else None
+        if form != FORMAT:
+            raise ValueError(f"its format must be {FORMAT}, got {short(form)}")
+        version = content["vectors"]["version"]
+        if version != VERSION:
+            raise ValueError(f"its vectors are {short(version)}, and this package has {VERSION}")
+        verdicts = [Verdict(**case) for case in content["cases"]]
+        program, unexpected = content["program"], tuple(content["unexpected_passes"])
+        files = vectors.load()
+        asked = [(v.paper, v.kernel, v.case) for v in verdicts]
+        known = [(f["source"]["paper"], f["function"], c["id"]) for f in files for c in f["cases"]]
+        if asked != [case for case in known if case in {*asked}]:
+            raise ValueError("its cases must be cases of the vectors, once each and in their order")
+        if not {v.verdict for v in verdicts} <= VERDICTS:
+            raise ValueError(f"a verdict must be one of {', '.join(sorted(VERDICTS))}")
+        places = {file["function"]: file["source"]["place"] for file in files}
+        verdicts = [v._replace(place=places[v.kernel], states=bool(v.states)) for v in verdicts]
+        about = program["name"], program["version"], verdicts, content["lost"]
+    return Report(*about, standings(verdicts, files), unexpected=unexpected)

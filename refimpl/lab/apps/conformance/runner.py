@@ -10,6 +10,7 @@ from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.worker import UNASKED, Clock, Lost, NotAsked, Unable
 
 PASS, DIFFERS, SKIP, LOST, NOT_RUN = "pass", "differs", "skip", "lost", "not run"
+XFAIL = "xfail"  # a failure that `xfails` expects
 MOST_LOST = 3  # cases of a kernel that may lose the program, before the rest is not asked
 SPARE, TIMES = 2**20, 16  # bytes of an answer: so many, and so many times those of the right one
 
@@ -20,7 +21,7 @@ class Verdict(NamedTuple):
     Attributes
     ----------
     paper, kernel, place, case : str
-    verdict : {"pass", "differs", "skip", "lost", "not run"}
+    verdict : {"pass", "differs", "skip", "lost", "not run", "xfail"}
         "lost": the program died, hung or did not speak the protocol; what would have come after
         that, and cannot, is "not run".
     seconds : float
@@ -44,19 +45,25 @@ class Verdict(NamedTuple):
 class Report(NamedTuple):
     """All verdicts, and the name and the version that the program gives itself.
 
-    `lost` says why there is neither: the program did not answer the greeting.
+    `lost` says why there is neither: the program did not answer the greeting. `levels` has the
+    `levels.Standing` of each level, by name, and `required` those that must be reached.
+    `unexpected` names the expected failures that pass.
     """
 
     name: str | None
     version: str | None
     verdicts: list
     lost: str | None = None
+    levels: dict = {}
+    required: tuple[str, ...] = ()
+    unexpected: tuple[str, ...] = ()
 
     @property
     def status(self):
-        """0 if nothing differs and something passed, else 1."""
+        """0 if nothing differs, something passed and the required levels are reached, else 1."""
         kinds = {verdict.verdict for verdict in self.verdicts}
-        return 0 if PASS in kinds and kinds <= {PASS, SKIP} else 1
+        reached = all(self.levels[level].reached for level in self.required)
+        return 0 if PASS in kinds and kinds <= {PASS, SKIP, XFAIL} and reached else 1
 
 
 def run(command, files, *, timeout=60.0, total=3600.0):

@@ -330,7 +330,8 @@ def _as_list(case):
 
 def fits(pattern, kernel, case):
     """Say whether a case, of the kernel "paper/name", matches a pattern as `load` takes them."""
-    names = kernel, kernel.split("/")[1], f"{kernel}/{case}"
+    name = kernel.split("/")[1]
+    names = kernel, name, f"{kernel}/{case}", f"{name}/{case}"
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
@@ -341,7 +342,7 @@ def load(folder=FOLDER, patterns=("*",)):
     ----------
     folder : Path
     patterns : sequence of str
-        Of "paper/kernel", of the kernel alone, or of "paper/kernel/case"; `*` stands for
+        Of "paper/kernel", or of "paper/kernel/case"; the paper may be left out. `*` stands for
         anything. A file has only the cases that match.
 
     Raises
