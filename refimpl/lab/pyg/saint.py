@@ -100,7 +100,8 @@ class GraphSAINTSampler(KeyedLoader, peer.GraphSAINTSampler):
         self._begin(seed)
         self._sampler = SAMPLERS.get(type(self)._sample_nodes, by_torch)(self, size)
         start = given(_init, SparseTensor=lambda **_: adjacency)
-        start(self, data, size, steps, coverage, save_dir, require.switch("log", log), **kwargs)
+        numbers = size, steps, sample_coverage  # of which PyG writes the last as it was given
+        start(self, data, *numbers, save_dir, require.switch("log", log), **kwargs)
         if coverage and (len(self.node_norm), len(self.edge_norm)) != (self.N, self.E):
             raise ValueError(f"save_dir has norms of other data: remove {self._filename} there")
 
