@@ -14,7 +14,7 @@ def plain():
     """A directed graph with edges that repeat, loops, and nodes without edges."""
     made = torch.Generator().manual_seed(1)
     edge_index = torch.randint(30, (2, 120), generator=made)
-    return Data(x=torch.arange(35.0)[:, None], edge_index=edge_index, number=torch.arange(120))
+    return Data(x=torch.arange(35.0)[:, None], edge_index=edge_index, edge_attr=torch.arange(120))
 
 
 def cliques(count, size=6):
@@ -23,16 +23,17 @@ def cliques(count, size=6):
     for last in range(size - 1, count * size - 1, size):
         blocks[last, last + 1] = blocks[last + 1, last] = 1
     order = torch.randperm(count * size, generator=torch.Generator().manual_seed(3))
-    return Data(edge_index=blocks[order][:, order].nonzero().T, who=order // size)
+    edge_index = blocks[order][:, order].nonzero().T
+    return Data(edge_index=edge_index, n_id=torch.arange(len(order)), who=order // size)
 
 
 def assert_induced(part, data, sparse_format="csr"):
     """A part has all edges of the data between its nodes, in the order of the format."""
     nodes = part.x[:, 0].long()
     inside = torch.isin(data.edge_index, nodes).all(0)
-    assert sorted(part.number.tolist()) == data.number[inside].tolist()
-    assert torch.equal(nodes[part.edge_index], data.edge_index[:, part.number])
-    along = part.edge_index[sparse_format == "csc"]
+    assert sorted(part.edge_attr.tolist()) == data.edge_attr[inside].tolist()
+    assert torch.equal(nodes[part.edge_index], data.edge_index[:, part.edge_attr])
+    along = part.edge_index[int(sparse_format == "csc")]
     assert torch.equal(along, along.sort()[0])
 
 
@@ -60,8 +61,8 @@ def test_edges_between_clusters_may_be_kept(gnn, plain, sparse_format):
     for part in made:
         nodes = part.x[:, 0].long()
         want = torch.isin(plain.edge_index[inner], nodes)
-        assert sorted(part.number.tolist()) == plain.number[want].tolist()
-        ends = plain.edge_index[:, part.number]
+        assert sorted(part.edge_attr.tolist()) == plain.edge_attr[want].tolist()
+        ends = plain.edge_index[:, part.edge_attr]
         assert torch.equal(nodes[part.edge_index[inner]], ends[inner])
         assert torch.equal(everyone[part.edge_index[1 - inner]], ends[1 - inner])
 
@@ -118,7 +119,7 @@ def test_the_partition_is_saved_and_read(gnn, plain, tmp_path, monkeypatch, recw
     for kind, one in zip(kinds, first, strict=True):
         again = make(plain, 4, save_dir=str(tmp_path), log=False, **kind)
         assert torch.equal(again.partition.node_perm, one.partition.node_perm)
-        assert torch.equal(again[1].number, one[1].number)
+        assert torch.equal(again[1].edge_attr, one[1].edge_attr)
     assert not recwarn.list  # PyG's own reading warns where a file holds more than data
     with pytest.raises(ValueError, match="save_dir has clusters of other data, with 35 nodes"):
         make(cliques(4), 4, save_dir=str(tmp_path), log=False)
@@ -133,10 +134,10 @@ def test_what_is_logged_does_not_speak_of_metis(gnn, plain, capsys):
 
 def test_what_belongs_to_nodes_and_edges_is_cut_along(gnn, plain):
     data = plain.clone()
-    data.words, data.pair_index = "all", torch.stack([plain.number, plain.number + 1])
+    data.words, data.pair_index = "all", torch.stack([plain.edge_attr, plain.edge_attr + 1])
     for part in gnn.lab.pyg.ClusterData(data, 3, log=False):
         assert part.words == "all"
-        assert torch.equal(part.pair_index, data.pair_index[:, part.number])
+        assert torch.equal(part.pair_index, data.pair_index[:, part.edge_attr])
 
 
 @pytest.mark.parametrize(
