@@ -79,10 +79,11 @@ DOMAINS = (
     Domain("REPLACED", 20, ("epoch", "batch"), "neighbours drawn with replacement, in order"),
     Domain("NEGATIVES", 21, ("epoch", "batch"), "pairs of nodes without an edge, for PyG"),
     Domain("LABOR", 22, ("epoch", "group", "layer"), "what LABOR orders nodes by; the node counts"),
+    Domain("BUDGET", 23, ("epoch", "batch", "hop", "type"), "HGT's nodes; the node counts"),
 )
 SAMPLE, SAINT, INIT, DROPOUT, LAYER, SHUFFLE, DATA, CONTROL, CLUSTERS = range(9)
 NODES, NEIGHBOR, SHARED, RELATION, NODE_DROPOUT, STRUCTURE, CALIBRATION, ATTENTION = range(9, 17)
-WORKER, PARTS, HOP, REPLACED, NEGATIVES, LABOR = range(17, 23)
+WORKER, PARTS, HOP, REPLACED, NEGATIVES, LABOR, BUDGET = range(17, 24)
 PROFILE_EPOCH = 2**31  # of trial runs: training ends before an epoch of this number
 
 

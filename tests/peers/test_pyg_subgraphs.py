@@ -1,4 +1,4 @@
-"""Subgraphs that are yielded as PyG's Data: their laws, and norms that make sums unbiased."""
+"""Subgraphs of any sampler that are yielded as PyG's Data."""
 
 import gc
 import threading
@@ -6,21 +6,12 @@ import threading
 import numpy as np
 import pytest
 
-from refimpl.streams import SAINT
-
 pytestmark = pytest.mark.runs
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pyg = pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
 from torch_geometric.data import Data  # noqa: E402
-from torch_geometric.utils import degree, scatter, subgraph  # noqa: E402
-
-MANY = 3000  # subgraphs
-KINDS = {
-    "GraphSAINTNodeSampler": {"batch_size": 6},
-    "GraphSAINTEdgeSampler": {"batch_size": 4},
-    "GraphSAINTRandomWalkSampler": {"batch_size": 3, "walk_length": 2},
-}
+from torch_geometric.utils import degree  # noqa: E402
 
 
 @pytest.fixture
@@ -35,79 +26,12 @@ def club(gnn):
     return data
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_subgraph_has_all_edges_between_its_nodes(gnn, club, kind):
-    made = getattr(gnn.lab.pyg, kind)(club, num_steps=5, seed=1, **KINDS[kind])
-    assert len(made) == 5
-    for batch in made:
-        mask = torch.zeros(34, dtype=torch.bool)
-        mask[batch.n_id] = True
-        want = subgraph(mask, club.edge_index)[0]
-        ends = batch.n_id[batch.edge_index]
-        assert torch.equal(ends, club.edge_index[:, batch.e_id])
-        assert set(map(tuple, ends.T.tolist())) == set(map(tuple, want.T.tolist()))
-        assert len(batch.e_id) == want.shape[1]
-        assert torch.equal(batch.x, club.x[batch.n_id])
-        assert torch.equal(batch.edge_weight, club.edge_weight[batch.e_id])
-        assert "node_norm" not in batch and "edge_norm" not in batch and batch.validate()
-
-
 def test_subgraphs_are_numbered_through_all_epochs(gnn, club):
     sampler = gnn.Sampler("frontier", m=2, n=9)
     made = gnn.lab.pyg.SubgraphLoader(club, sampler, 3, seed=4)
     got = [batch.n_id.tolist() for _ in range(2) for batch in made]
     graph = gnn.as_graph(club.edge_index)
     assert got == [sub.nodes.tolist() for sub in gnn.sample_many(graph, sampler, 4, 0, 6)]
-
-
-def test_nodes_are_drawn_in_proportion_to_their_degree(gnn, club):
-    made = gnn.lab.pyg.GraphSAINTNodeSampler(club, 6, MANY, seed=0)
-    met = sum(torch.bincount(batch.n_id, minlength=34) for batch in made).numpy()
-    share = degree(club.edge_index[0]).numpy() / club.num_edges
-    chance = 1 - (1 - share) ** 6  # that one of 6 draws is this node
-    z = (met - MANY * chance) / np.sqrt(MANY * chance * (1 - chance))
-    assert np.abs(z).max() < 4.5
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_norms_are_ratios_of_counts(gnn, club, kind):
-    made = getattr(gnn.lab.pyg, kind)(club, num_steps=2, sample_coverage=30, seed=1, **KINDS[kind])
-    graph, N = gnn.as_graph(club.edge_index), made.counts.subgraphs
-    nodes, edges = np.zeros(34), {}
-    for sub in gnn.sample_many(graph, made.sampler, 1, 0, N, domain=SAINT):
-        nodes[sub.nodes] += 1
-        for v in range(sub.graph.n):
-            for u in sub.graph.indices[sub.graph.start[v] : sub.graph.end[v]]:
-                ends = int(sub.nodes[u]), int(sub.nodes[v])
-                edges[ends] = edges.get(ends, 0) + 1
-    assert nodes.sum() >= 30 * 34
-    for batch in made:
-        want = N / (34 * np.maximum(nodes[batch.n_id], 0.1))
-        np.testing.assert_allclose(batch.node_norm, want, rtol=1e-6)
-        pairs = map(tuple, batch.n_id[batch.edge_index].T.tolist())
-        want = [max(nodes[v], 0.1) / max(edges.get((u, v), 0), 0.1) for u, v in pairs]
-        np.testing.assert_allclose(batch.edge_norm, np.clip(want, 1, 1e4), rtol=1e-6)
-        assert batch.node_norm.dtype == batch.edge_norm.dtype == torch.float32
-
-
-def test_sums_have_the_right_expectation_and_with_pygs_norm_they_would_not(club):
-    """Given that v is met, its weights add up to 1 on average: neighbours' mean has no bias."""
-    import fastimpl
-
-    made = fastimpl.lab.pyg.GraphSAINTRandomWalkSampler(club, 3, 2, MANY, 1000, seed=1)
-    met, losses = torch.zeros(34), []
-    sums = {"ours": torch.zeros(34), "pyg": torch.zeros(34)}
-    counts = torch.tensor(made.counts.nodes, dtype=torch.float32)
-    for batch in made:
-        source, target = batch.edge_index
-        by_source = batch.edge_norm * (counts[batch.n_id][source] / counts[batch.n_id][target])
-        met[batch.n_id] += 1
-        losses.append(float((batch.node_norm * batch.x[:, 0]).sum()))
-        for name, norm in (("ours", batch.edge_norm), ("pyg", by_source)):
-            sums[name][batch.n_id] += scatter(norm * batch.edge_weight, target, 0, len(batch.n_id))
-    bias = {name: (total / met - 1).abs().max().item() for name, total in sums.items()}
-    assert bias["ours"] < 0.12 and bias["pyg"] > 1
-    assert np.mean(losses) == pytest.approx(club.x.mean().item(), rel=0.05)
 
 
 def test_what_does_not_fit_is_named(gnn, club):
@@ -123,21 +47,6 @@ def test_what_does_not_fit_is_named(gnn, club):
         kinds.SubgraphLoader(club, sampler, 0)
     with pytest.raises(ValueError, match="sample_coverage must be finite and at least 0"):
         kinds.SubgraphLoader(club, sampler, 1, -1)
-    with pytest.raises(ValueError, match="batch_size must be in"):
-        kinds.GraphSAINTNodeSampler(club, 0)
-    with pytest.raises(ValueError, match="walk_length must be in"):
-        kinds.GraphSAINTRandomWalkSampler(club, 3, -1)
-    with pytest.raises(TypeError, match="unexpected keyword argument 'log'"):
-        kinds.GraphSAINTEdgeSampler(club, 3, log=False)
-
-
-def test_a_graph_without_edges_has_empty_subgraphs(gnn):
-    alone = Data(edge_index=torch.empty(2, 0, dtype=torch.long), num_nodes=3)
-    for kind in ("GraphSAINTNodeSampler", "GraphSAINTEdgeSampler"):
-        (batch,) = getattr(gnn.lab.pyg, kind)(alone, 2)
-        assert (batch.num_nodes, batch.num_edges) == (0, 0)
-    (batch,) = gnn.lab.pyg.GraphSAINTRandomWalkSampler(alone, 2, 2)
-    assert (batch.num_nodes, batch.num_edges) == (2, 0)
 
 
 def subgraphs(gnn, data, **options):

@@ -9,22 +9,25 @@ from typing import Any
 
 from refimpl._support.torch_modules import libraries
 from refimpl.hints import bound
-from refimpl.lab.pyg.subgraphs import (
-    GraphSAINTEdgeSampler,
-    GraphSAINTNodeSampler,
-    GraphSAINTRandomWalkSampler,
-    SubgraphLoader,
-)
+from refimpl.lab.pyg.subgraphs import SubgraphLoader
 
-__all__ = [
+__all__ = ["SubgraphLoader", "disable", "enable"]
+PLUGGED = (
+    "ClusterData",
+    "ClusterLoader",
     "GraphSAINTEdgeSampler",
     "GraphSAINTNodeSampler",
     "GraphSAINTRandomWalkSampler",
-    "SubgraphLoader",
-    "disable",
-    "enable",
-]
-PLUGGED = ("LinkLoader", "LinkNeighborLoader", "NeighborLoader", "NeighborSampler", "NodeLoader")
+    "GraphSAINTSampler",
+    "HGTLoader",
+    "HGTSampler",
+    "LinkLoader",
+    "LinkNeighborLoader",
+    "NeighborLoader",
+    "NeighborSampler",
+    "NodeLoader",
+    "ShaDowKHopSampler",
+)
 
 
 def later(place: ModuleType, name: str, gnn: ModuleType, bind: Any) -> Any:
@@ -41,7 +44,7 @@ def later(place: ModuleType, name: str, gnn: ModuleType, bind: Any) -> Any:
 
 @bound
 def enable(gnn: ModuleType) -> bool:
-    """Have PyG's own loaders use this package's `NeighborSampler`, in this process.
+    """Have PyG's own loaders use this package's samplers, in this process.
 
     Not in the papers. Nothing is changed where pyg-lib or torch-sparse is installed.
 
@@ -64,10 +67,11 @@ def enable(gnn: ModuleType) -> bool:
     -----
     These names are replaced until `disable` is called: `NeighborSampler` in
     ``torch_geometric.sampler``, ``torch_geometric.loader.neighbor_loader`` and
-    ``torch_geometric.loader.link_neighbor_loader``; and `__iter__` of
-    ``torch_geometric.loader.NodeLoader`` and ``LinkLoader``, which counts epochs. Loaders that
-    exist already keep their sampler. Code that has imported PyG's `NeighborSampler` by name keeps
-    PyG's.
+    ``torch_geometric.loader.link_neighbor_loader``; `__iter__` of
+    ``torch_geometric.loader.NodeLoader`` and ``LinkLoader``, which counts epochs; and methods of
+    ``ShaDowKHopSampler``, ``GraphSAINTSampler``, ``ClusterData`` and ``HGTSampler``, which
+    `HGTLoader` uses: those that the classes of the same names here define. Loaders that exist
+    already keep their sampler. Code that has imported PyG's `NeighborSampler` by name keeps PyG's.
     """
     libraries()
     from refimpl.lab.pyg import loaders

@@ -45,3 +45,11 @@ def numbered(sources, targets, n):
     order = matrix.data if np.any(matrix.data[1:] < matrix.data[:-1]) else None
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
     return Numbered(Graph._trusted(indptr, indices), order)
+
+
+def entries_of(graph, nodes):
+    """Return (rows, entries): all entries of some nodes' rows, and whose each is, by position."""
+    starts = graph.start[nodes]
+    degrees = graph.end[nodes] - starts
+    rows = np.repeat(np.arange(len(degrees)), degrees)
+    return rows, np.arange(len(rows)) + np.repeat(starts - (np.cumsum(degrees) - degrees), degrees)

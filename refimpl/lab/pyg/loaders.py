@@ -13,40 +13,44 @@ from torch_geometric import sampler as peer_sampler
 from torch_geometric.loader import link_neighbor_loader, neighbor_loader
 
 from refimpl._support import require
+from refimpl.lab.pyg.budgets import HGTLoader, HGTSampler
+from refimpl.lab.pyg.clusters import ClusterData, ClusterLoader
+from refimpl.lab.pyg.plugs import Epochs, begin_epoch
+from refimpl.lab.pyg.saint import (
+    GraphSAINTEdgeSampler,
+    GraphSAINTNodeSampler,
+    GraphSAINTRandomWalkSampler,
+    GraphSAINTSampler,
+)
 from refimpl.lab.pyg.sampler import NeighborSampler
+from refimpl.lab.pyg.shadow import ShaDowKHopSampler
 
+__all__ = [
+    "ClusterData",
+    "ClusterLoader",
+    "GraphSAINTEdgeSampler",
+    "GraphSAINTNodeSampler",
+    "GraphSAINTRandomWalkSampler",
+    "GraphSAINTSampler",
+    "HGTLoader",
+    "HGTSampler",
+    "LinkLoader",
+    "LinkNeighborLoader",
+    "NeighborLoader",
+    "NeighborSampler",
+    "NodeLoader",
+    "ShaDowKHopSampler",
+    "disable",
+    "enable",
+]
+
+PLUGGED_IN = (
+    peer.ShaDowKHopSampler,
+    peer.GraphSAINTSampler,
+    peer.ClusterData,
+    peer_sampler.HGTSampler,
+)
 _before: dict[tuple[Any, str], Any] = {}  # what `enable` has replaced
-
-
-def sampler_of(loader):
-    """Return the sampler of a loader of PyG."""
-    return loader.node_sampler if hasattr(loader, "node_sampler") else loader.link_sampler
-
-
-def begin_epoch(loader):
-    """Count an epoch of a loader's sampler, if that is one of this project's."""
-    sampler = sampler_of(loader)
-    if isinstance(sampler, NeighborSampler):
-        sampler.begin_epoch()
-
-
-class Epochs:
-    """What a loader of PyG has in addition: every ``for`` over it is another epoch's draws."""
-
-    gnn: Any = None
-
-    @property
-    def epoch(self) -> int:
-        """The number of the next epoch, which its sampler counts; may be set, as to resume."""
-        return sampler_of(self).epoch
-
-    @epoch.setter
-    def epoch(self, number):
-        sampler_of(self).epoch = number
-
-    def __iter__(self):
-        begin_epoch(self)
-        return super().__iter__()  # type: ignore[misc]
 
 
 class NodeLoader(Epochs, peer.NodeLoader):
@@ -202,7 +206,19 @@ def enable(gnn):
         _replace(place, "NeighborSampler", gnn.lab.pyg.NeighborSampler)
     for loader in (peer.NodeLoader, peer.LinkLoader):
         _replace(loader, "__iter__", _iterate)
+    for theirs in PLUGGED_IN:
+        _plug(getattr(gnn.lab.pyg, theirs.__name__), theirs)
     return True
+
+
+def _plug(ours, theirs):
+    """Give a class of PyG what the class of ours that extends it has in addition."""
+    own = ours.unbound.__mro__
+    for kind in reversed(own[: own.index(theirs)]):
+        for name, value in vars(kind).items():
+            if callable(value) or isinstance(value, property):
+                _replace(theirs, name, value)
+    _replace(theirs, "gnn", ours.gnn)
 
 
 def _iterate(loader):

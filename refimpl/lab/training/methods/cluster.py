@@ -145,6 +145,35 @@ def grow_clusters(graph: Graph, parts: Int, key: Int) -> Ids:
     return np.array(cluster, np.int32)
 
 
+def halved_clusters(gnn, graph, parts, key):
+    """Return what `grow_clusters` does, by halves of halves: recursive bisection.
+
+    A half grows as a cluster does, the other half is the rest. O((n + e) log parts) time.
+
+    Parameters
+    ----------
+    gnn : module
+        refimpl or fastimpl.
+    graph, parts, key
+        As for `grow_clusters`, which checks them.
+    """
+    cluster = np.zeros(graph.n, np.int32)
+    bounds = graph.n * np.arange(parts + 1) // parts
+    waiting = [(np.arange(graph.n), 0, parts)]  # nodes of clusters first .. last - 1
+    while waiting:
+        nodes, first, last = waiting.pop()
+        cluster[nodes] = first
+        if last - first > 1:
+            middle = (first + last) // 2
+            inner = gnn.induced_subgraph(graph, nodes).graph
+            starts = iter(pick_without_replacement(key, 0, inner.n, inner.n).tolist())
+            half = [-1] * inner.n
+            _grow(inner, 0, int(bounds[middle] - bounds[first]), starts, half, [0] * inner.n)
+            grown = np.array(half, np.int8) == 0
+            waiting += [(nodes[grown], first, middle), (nodes[~grown], middle, last)]
+    return cluster
+
+
 def _grow(graph, c, room, starts, cluster, links):
     """Give cluster c `room` free nodes; `links`, all 0 at first, is left as it was.
 
