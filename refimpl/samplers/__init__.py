@@ -21,14 +21,17 @@ from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
+from refimpl.samplers.row_draws import EntryTable, RowDraws, draw_rows, entry_table
 from refimpl.samplers.sampling import Sampler, sample_many
 
 __all__ = [
     "AliasTable",
     "ColumnLaw",
+    "EntryTable",
     "ImportanceSample",
     "Minibatch",
     "NodeSample",
+    "RowDraws",
     "Sampler",
     "SamplingCounts",
     "aggregator",
@@ -37,7 +40,9 @@ __all__ = [
     "bucket",
     "clip_nodes",
     "dashboard",
+    "draw_rows",
     "edge",
+    "entry_table",
     "epoch_batches",
     "estimate_counts",
     "fastgcn_sample",
