@@ -21,11 +21,14 @@ class Relation(NamedTuple):
         The types of the nodes at both ends.
     graph : Graph
         Row v lists the sources of the edges into v, in any order and perhaps repeated.
+    table : EntryTable or None
+        The weights and times of the edges.
     """
 
     source: Any
     target: Any
     graph: Graph
+    table: Any = None
 
 
 class Drawn(NamedTuple):
@@ -85,7 +88,9 @@ class Met:
         self.counts.append(len(new))
 
 
-def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
+def sample_hops(
+    gnn, relations, sizes, roots, trees, fanouts, replace, name, *, times=None, last=False
+):
     """Return what a batch draws, as `Drawn`.
 
     Every hop, the nodes that the hop before met draw in each relation into their type. O(entries
@@ -105,6 +110,10 @@ def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
         Whether a node may draw an edge more than once.
     name : (seed, epoch, batch)
         What the draws depend on.
+    times : (any,) int64 array, optional
+        For each tree the time up to which it sees edges, in the relations that have times.
+    last : bool
+        Draw the latest edges.
     """
     nothing = np.empty(0, np.int64)
     met = {
@@ -115,13 +124,20 @@ def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
     for hop in range(max(map(len, fanouts.values()), default=0)):
         reached: dict[Any, list] = {kind: [nothing] for kind in sizes}
         for number, (which, relation) in enumerate(relations.items()):
-            seed, epoch, batch = name
-            own_name = seed, epoch, gnn.streams.key(seed, HOP, epoch, batch, hop, number)
             drawing = met[relation.target].newest
             tree, nodes = np.divmod(drawing, max(sizes[relation.target], 1))
-            graph, fanout = relation.graph, fanouts[which][hop]
-            bounds = graph.start[nodes], graph.end[nodes]
-            counts, entries = draw_rows(gnn, *bounds, fanout, replace, own_name)
+            graph, timed = relation.graph, relation.table and relation.table.times is not None
+            bounds, entries = gnn.samplers.draw_rows(
+                graph,
+                nodes,
+                fanouts[which][hop],
+                row_keys(gnn, name, replace, hop, number, len(nodes)),
+                replace=replace,
+                table=relation.table,
+                until=times[tree] if timed else None,
+                last=bool(timed and last),
+            )
+            counts = np.diff(bounds)
             sources = np.repeat(tree, counts) * sizes[relation.source] + graph.indices[entries]
             first = len(met[relation.target].codes) - len(drawing)
             columns = np.repeat(first + np.arange(len(drawing)), counts)
@@ -152,31 +168,12 @@ def drawn_of(relations, sizes, met, found):
     )
 
 
-def draw_rows(gnn, starts, ends, fanout, replace, name):
-    """Return (how many entries each row draws, positions of the entries).
-
-    A row draws by its number and `name`, (seed, epoch, batch), so that a node that draws in
-    several trees draws anew in each.
-    """
-    degrees = ends - starts
-    if fanout < 0 or (not replace and degrees.max(initial=0) <= fanout):
-        counts, own = degrees, _within(degrees)
-    elif replace:
-        counts = np.where(degrees > 0, fanout, 0)
-        seed, epoch, batch = name
-        stream = gnn.streams.key(seed, REPLACED, epoch, batch)
-        draws = gnn.streams.uniform(stream, np.arange(counts.sum(), dtype=np.uint64))
-        own = (draws * np.repeat(degrees, counts)).astype(np.int64)
-    else:
-        bounds = np.append(0, np.cumsum(degrees))
-        columns = np.zeros(bounds[-1], np.int32)  # positions are asked for; pages stay untouched
-        graph = Graph._trusted(bounds, columns, False)
-        seed, epoch, batch = name
-        rows = np.arange(len(degrees))
-        mfg = gnn.sample_mfg(graph, rows, [fanout], seed=seed, epoch=epoch, batch=batch)
-        counts = mfg.blocks[0].degrees()
-        own = mfg.blocks[0].edge_ids - np.repeat(bounds[:-1], counts)
-    return counts, np.repeat(starts, counts) + own
+def row_keys(gnn, name, replace, hop, relation, count):
+    """Return the keys of the rows of a hop: a node that draws in several trees draws anew."""
+    seed, epoch, batch = name
+    rows = np.arange(count, dtype=np.uint64)
+    domain = REPLACED if replace else HOP
+    return gnn.streams.key(seed, domain, epoch, batch, hop, relation, rows)
 
 
 def _within(counts):
@@ -199,7 +196,7 @@ def induced(relations, sizes, nodes):
     """
     met = {kind: Met(own) for kind, own in nodes.items()}
     rows, columns, entries = {}, {}, {}
-    for which, (source, target, graph) in relations.items():
+    for which, (source, target, graph, _) in relations.items():
         starts = graph.start[nodes[target]]
         degrees = graph.end[nodes[target]] - starts
         every = np.repeat(starts, degrees) + _within(degrees)
