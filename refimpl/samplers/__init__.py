@@ -21,6 +21,7 @@ from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
+from refimpl.samplers.relabelling import Relabelled, relabel
 from refimpl.samplers.row_draws import EntryTable, RowDraws, draw_rows, entry_table
 from refimpl.samplers.sampling import Sampler, sample_many
 
@@ -31,6 +32,7 @@ __all__ = [
     "ImportanceSample",
     "Minibatch",
     "NodeSample",
+    "Relabelled",
     "RowDraws",
     "Sampler",
     "SamplingCounts",
@@ -55,6 +57,7 @@ __all__ = [
     "multiple_walks",
     "pin_tile",
     "random_walk",
+    "relabel",
     "sample_many",
     "sample_mfg",
     "sample_mfg_many",

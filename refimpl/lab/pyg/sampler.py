@@ -255,7 +255,7 @@ sample_direction
                 times=times, last=self.temporal_strategy == "last",
             )._asdict()  # fmt: skip
         if self._induces:
-            found = induced(self.relations, self._sizes, out["nodes"])
+            found = induced(self.gnn, self.relations, out["nodes"])
             out |= dict(zip(("rows", "columns", "entries"), found, strict=True))
             out["node_counts"] = out["edge_counts"] = None
         if not self.disjoint:
