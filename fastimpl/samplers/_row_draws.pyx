@@ -28,6 +28,7 @@ cdef extern from "fastimpl/samplers/_race.h":
 cdef enum:
     AHEAD = 4  # rows between the one that draws and the one whose memory is fetched
     ROWS = 64  # that a thread takes at a time
+    MANY = 32  # parts from which threads are worth their start
     LONG = 2  # rows with more entries than this times the fan-out are drawn from, not scanned
 
 # What all rows have in common; pointers into arrays that Python holds.
@@ -74,7 +75,7 @@ def alias_rows(
     try:
         if shares == NULL or stacks == NULL:
             raise MemoryError()
-        with nogil, parallel(use_threads_if=parts > 1):
+        with nogil, parallel(use_threads_if=parts > MANY):
             for part in prange(parts, schedule="dynamic"):
                 if not stopped(&watch):
                     alias_part(
@@ -142,7 +143,7 @@ cdef class RowJob:
         cdef Draws* draws = &self.draws
         cdef Watch watch = new_watch()
         with nogil:
-            for part in prange(parts, schedule="dynamic", use_threads_if=parts > 1):
+            for part in prange(parts, schedule="dynamic", use_threads_if=parts > MANY):
                 if not stopped(&watch):
                     count_part(draws, part)
             draws.bounds[0] = 0
@@ -165,7 +166,7 @@ cdef class RowJob:
                 room.values = <double*>allocate_zeros(most * threads, sizeof(double))
                 if room.bits == NULL or room.values == NULL:
                     raise MemoryError()
-            with nogil, parallel(use_threads_if=parts > 1):
+            with nogil, parallel(use_threads_if=parts > MANY):
                 for part in prange(parts, schedule="dynamic"):
                     if not stopped(&watch):
                         draw_part(

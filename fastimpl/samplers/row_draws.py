@@ -15,7 +15,7 @@ from refimpl.samplers.row_draws import (
 
 
 @twin
-def entry_table(graph, *, weights=None, times=None):
+def build_entry_table(graph, *, weights=None, times=None):
     graph, weights, times = table_arguments(graph, weights, times)
     if weights is None:
         return finished(None, None, None, times)

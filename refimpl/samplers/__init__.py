@@ -22,7 +22,7 @@ from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
 from refimpl.samplers.relabelling import Relabelled, relabel
-from refimpl.samplers.row_draws import EntryTable, RowDraws, draw_rows, entry_table
+from refimpl.samplers.row_draws import EntryTable, RowDraws, build_entry_table, draw_rows
 from refimpl.samplers.sampling import Sampler, sample_many
 
 __all__ = [
@@ -40,11 +40,11 @@ __all__ = [
     "alias_build",
     "alias_draw",
     "bucket",
+    "build_entry_table",
     "clip_nodes",
     "dashboard",
     "draw_rows",
     "edge",
-    "entry_table",
     "epoch_batches",
     "estimate_counts",
     "fastgcn_sample",

@@ -43,7 +43,7 @@ def relabel(known: Integers, met: Integers) -> Relabelled:
     """Number the codes that a hop meets behind those that are known.
 
     A code stands for a node; where each root has a tree of its own, a code stands for a node in a
-    tree, such as ``tree * n + node``. O(k + c) time and memory.
+    tree, such as ``tree * n + node``. Not in the papers. O(k + c) time and memory.
 
     Parameters
     ----------
@@ -65,8 +65,9 @@ def relabel(known: Integers, met: Integers) -> Relabelled:
 
     Examples
     --------
-    >>> relabel([40, 20], [20, 70, 40, 70, 10])
-    Relabelled(codes=array([40, 20, 70, 10]), places=array([1, 2, 0, 2, 3], dtype=int32))
+    >>> codes, places = relabel([40, 20], [20, 70, 40, 70, 10])
+    >>> codes.tolist(), places.tolist()
+    ([40, 20, 70, 10], [1, 2, 0, 2, 3])
     """
     codes, place = known.tolist(), dict[int, int]()
     for i, code in enumerate(codes):

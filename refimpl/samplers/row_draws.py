@@ -21,7 +21,7 @@ from refimpl.streams import Stream
 
 
 class EntryTable(NamedTuple):
-    """What `draw_rows` knows about the entries of a graph: what `entry_table` makes.
+    """What `draw_rows` knows about the entries of a graph: what `build_entry_table` makes.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class RowDraws(NamedTuple):
 
 
 def table_arguments(graph, weights, times):
-    """Check the arguments of `entry_table`; return them."""
+    """Check the arguments of `build_entry_table`; return them."""
     checked(graph)
     if weights is not None:
         weights = require.floats("weights", weights, (graph.e,)).astype(np.float64)
@@ -87,7 +87,7 @@ def finished(*arrays):
 
 @checked_by(table_arguments)
 @quiet
-def entry_table(
+def build_entry_table(
     graph: Graph,
     *,
     weights: Floats[F] | None = None,
@@ -95,7 +95,7 @@ def entry_table(
 ) -> EntryTable:
     """Return what `draw_rows` needs to draw entries by weight or by time.
 
-    O(n + e) time.
+    Not in the papers. O(n + e) time.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def draw_arguments(graph, rows, fanout, keys, replace, table, until, last):
         if until.shape != rows.shape:
             raise ValueError(f"until must have shape {rows.shape}, got {until.shape}")
         if table.times is None:
-            raise ValueError("until needs a table with times: see entry_table")
+            raise ValueError("until needs a table with times: see build_entry_table")
     return graph, rows, fanout, require.plain(keys), bool(replace), table, until, bool(last)
 
 
@@ -156,12 +156,12 @@ def checked_table(graph, table):
             continue
         plain = require.array(name, part) if isinstance(part, np.ndarray) else None
         if plain is None or plain.dtype != dtype:
-            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see entry_table")
+            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see build_entry_table")
         if plain.shape != (graph.e,):
             raise ValueError(f"table.{name} must have shape ({graph.e},), got {plain.shape}")
         table = table._replace(**{name: require.plain(plain)})
     if not (table.weights is None) == (table.prob is None) == (table.alias is None):
-        raise ValueError("table must have weights, prob and alias, or none: see entry_table")
+        raise ValueError("table must have weights, prob and alias, or none: see build_entry_table")
     return table
 
 
@@ -179,7 +179,7 @@ def draw_rows(
 ) -> RowDraws:
     """Draw entries of some rows, each row by a key of its own.
 
-    What a row draws depends on its number, its key, its time and the fan-out alone: neither on
+    Not in the papers. What a row draws depends on its number, its key, its time and the fan-out alone: neither on
     the other rows nor on threads. A row may be named several times, with another key or time.
     Uniform draws without replacement are Floyd's (`floyd`); weighted ones have the law of
     Efraimidis and Spirakis 2006. O(fan-out + log degree) time for a row. With weights it
@@ -199,7 +199,7 @@ def draw_rows(
     replace : bool
         Draw `fanout` entries of a row, perhaps some of them several times.
     table : EntryTable, optional
-        What ``entry_table(graph, ..)`` returned. With weights, an entry is drawn in proportion
+        What ``build_entry_table(graph, ..)`` returned. With weights, an entry is drawn in proportion
         to its weight, among those that are left if not `replace`; one of weight 0 is never drawn.
         ``fanout=-1`` ignores weights.
     until : (r,) integer array, optional

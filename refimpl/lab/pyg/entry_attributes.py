@@ -53,7 +53,7 @@ def table_of(gnn, graph, edges, weight_attr, weights, time_attr, times):
         if values is None:
             continue
         try:
-            made = gnn.samplers.entry_table(graph, **{name: values})
+            made = gnn.samplers.build_entry_table(graph, **{name: values})
         except ValueError as error:
             raise ValueError(f"{attr!r} of {edges}: {error}") from None
         found = made if found is None else found._replace(times=made.times)

@@ -171,8 +171,9 @@ def row_keys(gnn, name, replace, hop, relation, count):
     """Return the keys of the rows of a hop: a node that draws in several trees draws anew."""
     seed, epoch, batch = name
     rows = np.arange(count, dtype=np.uint64)
-    domain = REPLACED if replace else HOP
-    return gnn.streams.key(seed, domain, epoch, batch, hop, relation, rows)
+    if replace:
+        return gnn.streams.key(seed, REPLACED, epoch, batch, hop, relation, rows)
+    return gnn.streams.key(seed, HOP, epoch, batch, hop, relation, rows)
 
 
 def _within(counts):
