@@ -156,7 +156,9 @@ def checked_table(graph, table):
             continue
         plain = require.array(name, part) if isinstance(part, np.ndarray) else None
         if plain is None or plain.dtype != dtype:
-            raise TypeError(f"table.{name} must be a {np.dtype(dtype)} array: see build_entry_table")
+            raise TypeError(
+                f"table.{name} must be a {np.dtype(dtype)} array: see build_entry_table"
+            )
         if plain.shape != (graph.e,):
             raise ValueError(f"table.{name} must have shape ({graph.e},), got {plain.shape}")
         table = table._replace(**{name: require.plain(plain)})
@@ -179,8 +181,8 @@ def draw_rows(
 ) -> RowDraws:
     """Draw entries of some rows, each row by a key of its own.
 
-    Not in the papers. What a row draws depends on its number, its key, its time and the fan-out alone: neither on
-    the other rows nor on threads. A row may be named several times, with another key or time.
+    Not in the papers. What a row draws depends on its number, its key, its time and the fan-out
+    alone, not on other rows. A row may be named several times, with another key or time.
     Uniform draws without replacement are Floyd's (`floyd`); weighted ones have the law of
     Efraimidis and Spirakis 2006. O(fan-out + log degree) time for a row. With weights it
     is O(degree log degree) where few entries have most of the weight, or `until` or `last` leaves
@@ -199,9 +201,9 @@ def draw_rows(
     replace : bool
         Draw `fanout` entries of a row, perhaps some of them several times.
     table : EntryTable, optional
-        What ``build_entry_table(graph, ..)`` returned. With weights, an entry is drawn in proportion
-        to its weight, among those that are left if not `replace`; one of weight 0 is never drawn.
-        ``fanout=-1`` ignores weights.
+        What `build_entry_table` returned for the graph. With weights, an entry is drawn in
+        proportion to its weight, and without `replace` from the entries that are left. An entry of
+        weight 0 is never drawn. ``fanout=-1`` ignores weights.
     until : (r,) integer array, optional
         For each row the time up to which it may draw: entries later than this are not there.
     last : bool
@@ -249,4 +251,6 @@ def _pick(table, start, end, whole, fanout, replace, stream):
     if not replace:
         own = without_replacement(weights, alias_table if whole else None, fanout, stream)
         return np.array(own, np.int64)
-    return by_alias(*alias_table, fanout, stream) if whole else by_inversion(weights, fanout, stream)
+    return (
+        by_alias(*alias_table, fanout, stream) if whole else by_inversion(weights, fanout, stream)
+    )

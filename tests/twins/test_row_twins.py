@@ -83,7 +83,9 @@ def long_rows():
     graph = Graph._trusted(indptr, indices, False)
     weights = rng.random(graph.e) ** 20  # few entries have most of the weight
     weights[rng.random(graph.e) < 0.3] = 0
-    table = refimpl.samplers.build_entry_table(graph, weights=weights, times=times_of(graph, rng, 50))
+    table = refimpl.samplers.build_entry_table(
+        graph, weights=weights, times=times_of(graph, rng, 50)
+    )
     rows = rng.integers(0, graph.n, 3000)
     keys = refimpl.streams.key(1, np.arange(len(rows), dtype=np.uint64))
     return graph, rows, keys, table, rng.integers(-1, 50, len(rows))
