@@ -23,6 +23,12 @@ def edge_times_allowed():
         setattr(place, name, before)
 
 
+def check_time_attr(data, time_attr):
+    """Raise unless a graph of one type has an attribute of that name: PyG would say KeyError."""
+    if isinstance(data, torch_geometric.data.Data) and time_attr not in (None, *data.keys()):
+        raise ValueError(f"time_attr={time_attr!r} is no attribute of a node or an edge")
+
+
 def weights_of(data, weight_attr, edge_type, perm):
     """Return the weights of the edges of a type in the order of its columns, or None."""
     store = data if edge_type is None else data[edge_type]

@@ -19,6 +19,7 @@ from refimpl._support import require
 from refimpl._support.edge_sources import check_node_count
 from refimpl.graph import Graph
 from refimpl.lab.pyg.entry_attributes import (
+    check_time_attr,
     edge_times_allowed,
     root_times,
     table_of,
@@ -100,6 +101,7 @@ sample_direction
             "temporal_strategy", given.get("temporal_strategy", "uniform"), ("uniform", "last")
         )
         check_edges(data)
+        check_time_attr(data, given.get("time_attr"))
         with warnings.catch_warnings(), edge_times_allowed():
             # PyG says that pyg-lib is missing, which is not needed
             warnings.filterwarnings("ignore", message="Using .* without a 'pyg-lib'")
