@@ -69,12 +69,13 @@ def relabel(known: Integers, met: Integers) -> Relabelled:
     >>> codes.tolist(), places.tolist()
     ([40, 20, 70, 10], [1, 2, 0, 2, 3])
     """
-    codes, place = known.tolist(), dict[int, int]()
+    codes = [int(code) for code in known]
+    place: dict[int, int] = {}
     for i, code in enumerate(codes):
         place.setdefault(code, i)
-    for code in met.tolist():
+    for code in map(int, met):
         if code not in place:
             place[code] = len(codes)
             codes.append(code)
-    places = [place[code] for code in met.tolist()]
+    places = [place[int(code)] for code in met]
     return Relabelled(np.array(codes, np.int64), np.array(places, np.int32))

@@ -14,7 +14,7 @@ from refimpl._support.argument_checks import checked_by
 from refimpl._support.numpy_warnings import quiet
 from refimpl.graph import Graph
 from refimpl.graph.csr import checked
-from refimpl.hints import Absent, F, Floats, Ids, Int, Integers, Positions, Values
+from refimpl.hints import Absent, F, Floats, Ids, Int, Integers, Positions, Words
 from refimpl.samplers.alias import alias_build
 from refimpl.samplers.weighted_draws import by_alias, by_inversion, without_replacement
 from refimpl.streams import Stream
@@ -172,7 +172,7 @@ def draw_rows(
     graph: Graph,
     rows: Integers,
     fanout: Int,
-    keys: Values[np.uint64],
+    keys: Words,
     *,
     replace: bool = False,
     table: EntryTable | None = None,
@@ -223,6 +223,11 @@ def draw_rows(
     ----------
     Efraimidis and Spirakis 2006, "Weighted random sampling with a reservoir".
     """
+    return _drawn(graph, rows, fanout, keys, replace, table, until, last)
+
+
+def _drawn(graph, rows, fanout, keys, replace, table, until, last):
+    """Return the RowDraws of all rows."""
     drawn = [np.empty(0, np.int64)]
     for i, (row, key) in enumerate(zip(rows.tolist(), keys.tolist(), strict=True)):
         first, stop = graph.indptr[row : row + 2].tolist()

@@ -62,7 +62,8 @@ def without_replacement(weights, table, f, stream):
     chosen: set[int] = set()
     draws = 2 * f + 8
     if table is not None and len(weights) > LONG * f:
-        for j in by_alias(*table, draws, stream).tolist():
+        prob, alias = table
+        for j in by_alias(prob, alias, draws, stream).tolist():
             chosen.add(j)
             if len(chosen) == f:
                 return sorted(chosen)

@@ -93,6 +93,7 @@ sample_direction
     gnn: Any = None
     perm: Any
     _relations: dict[Any, Relation] | None
+    _tables: dict[Any, Any]
 
     def __init__(self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any):
         base = super().__init__
