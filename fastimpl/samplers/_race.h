@@ -19,7 +19,7 @@ static inline double gnn_logarithm(const double* series, double x)
     const uint64_t bits = gnn_bits_of(x);
     const double half = gnn_double_of((bits & UINT64_C(0x000FFFFFFFFFFFFF)) | UINT64_C(0x3FE0000000000000));
     const uint64_t low = half < 0.7071067811865476;
-    const double m = half * (double)(1 + (int)low);
+    const double m = low ? 2 * half : half;
     const double e = gnn_double_of(UINT64_C(0x4330000000000000) + (bits >> 52) - low) - (0x1p52 + 1022);
     const double s = (m - 1) / (m + 1), z = s * s;
     double y = series[GNN_SERIES - 1];
@@ -46,6 +46,26 @@ GNN_CLONES static void gnn_ranks(const double* restrict numbers, int64_t count, 
     for (int64_t j = 0; j < count; j++) ranks[j] = 0;
     for (int64_t i = 0; i < count; i++)
         for (int64_t j = 0; j < count; j++) ranks[j] += numbers[i] < numbers[j];
+}
+
+/* The same for integers, which differ. */
+GNN_CLONES static void gnn_order(const int64_t* restrict places, int64_t count, int64_t* restrict ranks)
+{
+    for (int64_t j = 0; j < count; j++) ranks[j] = 0;
+    for (int64_t i = 0; i < count; i++)
+        for (int64_t j = 0; j < count; j++) ranks[j] += places[i] < places[j];
+}
+
+/* Draws 2 c and 2 c + 1 for each c below `count`: a place of n, and a share. */
+GNN_CLONES static void gnn_places(
+    uint64_t key, int64_t count, int64_t n, int64_t* restrict places, double* restrict shares)
+{
+    const double all = (double)n;
+    for (int64_t c = 0; c < count; c++) {
+        const uint64_t state = key + GNN_GOLD * (2 * (uint64_t)c + 1);
+        places[c] = gnn_place_of(gnn_uniform_of(gnn_mix(state)), all);
+        shares[c] = gnn_uniform_of(gnn_mix(state + GNN_GOLD));
+    }
 }
 
 #endif

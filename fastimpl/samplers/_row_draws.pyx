@@ -24,6 +24,12 @@ cdef extern from "fastimpl/samplers/_race.h":
     void count_below "gnn_ranks"(
         const double* numbers, int64_t count, int64_t* ranks
     ) noexcept nogil
+    void count_before "gnn_order"(
+        const int64_t* places, int64_t count, int64_t* ranks
+    ) noexcept nogil
+    void places_of "gnn_places"(
+        uint64_t key, int64_t count, int64_t n, int64_t* places, double* shares
+    ) noexcept nogil
 
 cdef enum:
     AHEAD = 4  # rows between the one that draws and the one whose memory is fetched
@@ -54,6 +60,8 @@ ctypedef struct Draws:
 ctypedef struct Scratch:
     uint64_t* bits  # a set of places in a row, empty between two rows
     double* values
+    int64_t* places  # of the first FEW draws of AHEAD rows, and their shares
+    double* shares
 
 
 def alias_rows(
@@ -156,7 +164,7 @@ cdef class RowJob:
         cdef int64_t part, parts = (self.draws.count + ROWS - 1) // ROWS
         cdef size_t words = <size_t>(max_degree + 63) // 64, most = <size_t>max_degree
         cdef int threads = gnn_max_threads()
-        cdef Scratch room = Scratch(NULL, NULL)
+        cdef Scratch room = Scratch(NULL, NULL, NULL, NULL)
         cdef Draws* draws = &self.draws
         cdef Watch watch = new_watch()
         draws.entries, draws.series = numbers_of(entries), &table[6, 0]
@@ -235,27 +243,31 @@ cdef void draw_part(
     Draws* self, int64_t part, uint64_t* bits, double* values
 ) noexcept nogil:
     cdef int64_t i, begin = part * ROWS, stop = min(begin + ROWS, self.count)
-    cdef Scratch own = Scratch(bits, values)
+    cdef int64_t[AHEAD * FEW] places
+    cdef double[AHEAD * FEW] shares
+    cdef Scratch own = Scratch(bits, values, &places[0], &shares[0])
+    if self.weights != NULL and self.fanout >= 0:
+        for i in range(begin, min(begin + AHEAD, stop)):
+            fetch(self, i, &own)
     for i in range(begin, stop):
-        if self.weights != NULL and i + AHEAD < stop:
-            fetch(self, i + AHEAD)
         draw_row(self, i, &own)
+        if self.weights != NULL and self.fanout >= 0 and i + AHEAD < stop:
+            fetch(self, i + AHEAD, &own)
 
 
-cdef inline void fetch(const Draws* self, int64_t i) noexcept nogil:
+cdef inline void fetch(const Draws* self, int64_t i, Scratch* own) noexcept nogil:
     """Have what the first draws of a row read on its way: the reads wait for memory together."""
     cdef int64_t start = self.spans[2 * i], n = self.spans[2 * i + 1] - start, j, c
-    cdef int64_t f = self.bounds[i + 1] - self.bounds[i]
-    if self.fanout < 0 or n == 0:
-        return
+    cdef int64_t f = self.bounds[i + 1] - self.bounds[i], count = min(f, <int64_t>FEW)
+    cdef int64_t* places = own.places + i % AHEAD * FEW
     if n <= LONG * f and not self.replace:
         for j in range(start, start + n, 8):
             prefetch(self.weights + j)
         return
-    for c in range(min(f, <int64_t>FEW)):
-        j = start + below(self.keys[i], 2 * <uint64_t>c, n)
-        prefetch(self.prob + j)
-        prefetch(self.alias + j)
+    places_of(self.keys[i], count, n, places, own.shares + i % AHEAD * FEW)
+    for c in range(count):
+        prefetch(self.prob + start + places[c])
+        prefetch(self.alias + start + places[c])
 
 
 cdef inline void draw_row(Draws* self, int64_t i, Scratch* own) noexcept nogil:
@@ -289,7 +301,7 @@ cdef void draw_weighted(Draws* self, int64_t i, Scratch* own, int64_t* where) no
     if self.replace:
         if whole:
             for j in range(f):
-                where[j] = start + by_alias(self, start, n, self.keys[i], j)
+                where[j] = start + by_alias(self, i, j, own)
         else:
             by_inversion(self, i, own.values, where)
         return
@@ -297,30 +309,50 @@ cdef void draw_weighted(Draws* self, int64_t i, Scratch* own, int64_t* where) no
         take_all(self.weights + start, n, f, start, where)
         return
     if whole and n > LONG * f:
-        found = by_draws(self, i, own.bits, where)
+        found = by_draws(self, i, own, where)
     if found < f:
         by_race(self, i, found, own.values, where)
-    sort_places(own.values, where, f)
+    sort_few(own.values, where, f)
+
+
+cdef inline void sort_few(double* values, int64_t* where, int64_t count) noexcept nogil:
+    """Sort places that differ; a few by how many are before each, which takes no branch."""
+    cdef int64_t[FEW] ranks, before
+    cdef int64_t j
+    if count > FEW:
+        sort_places(values, where, count)
+        return
+    count_before(where, count, ranks)
+    for j in range(count):
+        before[j] = where[j]
+    for j in range(count):
+        where[ranks[j]] = before[j]
 
 
 cdef inline int64_t by_alias(
-    const Draws* self, int64_t start, int64_t n, uint64_t key, int64_t c
+    const Draws* self, int64_t i, int64_t c, const Scratch* own
 ) noexcept nogil:
     """Draw c of a row: its place there, or a number that is none if the table is damaged."""
-    cdef int64_t j = below(key, 2 * <uint64_t>c, n)
-    if uniform(key, 2 * <uint64_t>c + 1) < self.prob[start + j]:
-        return j
-    return self.alias[start + j]
+    cdef int64_t start = self.spans[2 * i], j, other
+    cdef double share
+    if c < FEW and c < self.bounds[i + 1] - self.bounds[i]:
+        j, share = own.places[i % AHEAD * FEW + c], own.shares[i % AHEAD * FEW + c]
+    else:
+        j = below(self.keys[i], 2 * <uint64_t>c, self.spans[2 * i + 1] - start)
+        share = uniform(self.keys[i], 2 * <uint64_t>c + 1)
+    other = self.alias[start + j] - j
+    return j + (other & -<int64_t>(not share < self.prob[start + j]))
 
 
 cdef int64_t by_draws(
-    const Draws* self, int64_t i, uint64_t* bits, int64_t* where
+    const Draws* self, int64_t i, Scratch* own, int64_t* where
 ) noexcept nogil:
     """Draw until enough entries differ, or for long enough; return how many were found."""
     cdef int64_t start = self.spans[2 * i], n = self.spans[2 * i + 1] - start, j, c
     cdef int64_t f = self.bounds[i + 1] - self.bounds[i], found = 0
+    cdef uint64_t* bits = own.bits
     for c in range(2 * f + 8):
-        j = by_alias(self, start, n, self.keys[i], c)
+        j = by_alias(self, i, c, own)
         if j < 0 or j >= n or bits[j >> 6] >> (j & 63) & 1:
             continue
         bits[j >> 6] |= <uint64_t>1 << (j & 63)
@@ -381,6 +413,7 @@ cdef void by_race(
     cdef int64_t start = self.spans[2 * i], n = self.spans[2 * i + 1] - start, j, held = 0
     cdef int64_t f = self.bounds[i + 1] - self.bounds[i], want = f - found
     cdef int64_t[FEW] ranks
+    cdef int64_t[FEW + 1] chosen
     cdef int64_t* places = where + found
     race(
         self.keys[i], 2 * <uint64_t>(2 * f + 8), self.weights + start, n, self.series, numbers
@@ -390,10 +423,11 @@ cdef void by_race(
     if n <= FEW:
         count_below(numbers, n, ranks)
         for j in range(n):
-            if ranks[j] < want and held < want and numbers[j] < INFINITY:
-                places[held] = start + j
-                held += 1
-        if held == want and not tied(ranks, n, want):
+            chosen[held] = start + j
+            held += ranks[j] < want
+        if held == want:  # more where numbers are equal, or a weight was changed meanwhile
+            for j in range(want):
+                places[j] = chosen[j]
             return
     held = 0
     for j in range(n):  # a heap of places, which has the largest number on top
@@ -408,14 +442,6 @@ cdef void by_race(
             lower(numbers, start, places, 0, want, start + j)
     for j in range(held, want):  # another thread has changed the weights
         places[j] = start
-
-
-cdef inline bint tied(const int64_t* ranks, int64_t n, int64_t want) noexcept nogil:
-    """Have more than `want` entries a rank below it?"""
-    cdef int64_t j, count = 0
-    for j in range(n):
-        count += ranks[j] < want
-    return count > want
 
 
 cdef inline void heap_of(
