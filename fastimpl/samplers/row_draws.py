@@ -4,7 +4,7 @@ import numpy as np
 
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
-from fastimpl.samplers import _row_draws
+from fastimpl.samplers import _entry_table, _row_draws
 from refimpl.samplers.normal_quantiles import TABLE
 from refimpl.samplers.row_draws import (
     RowDraws,
@@ -20,7 +20,7 @@ def build_entry_table(graph, *, weights=None, times=None):
     if weights is None:
         return finished(None, None, None, times)
     prob, alias = np.empty(graph.e), np.empty(graph.e, np.int32)
-    _row_draws.alias_rows(graph.indptr, weights, prob, alias, graph.max_degree)
+    _entry_table.alias_rows(graph.indptr, weights, prob, alias, graph.max_degree)
     return finished(weights, prob, alias, times)
 
 
