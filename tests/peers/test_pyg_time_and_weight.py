@@ -369,6 +369,12 @@ def test_stores_that_are_sorted_by_time(gnn):
         ({}, {"weight_attr": "other"}, ValueError, "weight_attr='other' is no attribute"),
         ({"time": torch.rand(35)}, {"time_attr": "time"}, TypeError,
          "time_attr must hold integers"),
+        (
+            {},
+            {"weight_attr": "other", "time_attr": "time"},
+            ValueError,
+            "weight_attr='other' is no attribute",
+        ),
         ({}, {"time_attr": "other"}, ValueError, "time_attr='other' is no attribute"),
         ({}, {"time_attr": "time", "temporal_strategy": "first"}, ValueError,
          "temporal_strategy must be one of 'uniform', 'last'"),

@@ -21,14 +21,11 @@ class Relation(NamedTuple):
         The types of the nodes at both ends.
     graph : Graph
         Row v lists the sources of the edges into v, in any order and perhaps repeated.
-    table : EntryTable or None
-        The weights and times of the edges.
     """
 
     source: Any
     target: Any
     graph: Graph
-    table: Any = None
 
 
 class Drawn(NamedTuple):
@@ -87,8 +84,9 @@ class Met:
 
 
 def sample_hops(
-    gnn, relations, sizes, roots, trees, fanouts, replace, name, *, times=None, last=False
-):
+    gnn, relations, sizes, roots, trees, fanouts, replace, name, *, tables=None, times=None,
+    last=False,
+):  # fmt: skip
     """Return what a batch draws, as `Drawn`.
 
     Every hop, the nodes that the hop before met draw in each relation into their type. O(entries
@@ -108,6 +106,8 @@ def sample_hops(
         Whether a node may draw an edge more than once.
     name : (seed, epoch, batch)
         What the draws depend on.
+    tables : dict, optional
+        For some relations an EntryTable with the weights and times of the edges.
     times : (any,) int64 array, optional
         For each tree the time up to which it sees edges, in the relations that have times.
     last : bool
@@ -121,7 +121,8 @@ def sample_hops(
     found: dict[Any, list] = {which: [] for which in relations}
     for hop in range(max(map(len, fanouts.values()), default=0)):
         reached: dict[Any, list] = {kind: [] for kind in sizes}
-        for number, (which, (source, target, graph, table)) in enumerate(relations.items()):
+        for number, (which, (source, target, graph)) in enumerate(relations.items()):
+            table = (tables or {}).get(which)
             first = met[target].first
             tree, nodes = met[target].apart(met[target].codes[first:])
             timed = table is not None and table.times is not None
@@ -195,7 +196,7 @@ def induced(gnn, relations, nodes):
         The nodes of each type by local id.
     """
     rows, columns, entries = {}, {}, {}
-    for which, (source, target, graph, _) in relations.items():
+    for which, (source, target, graph) in relations.items():
         starts = graph.start[nodes[target]]
         degrees = graph.end[nodes[target]] - starts
         every = np.repeat(starts, degrees) + _within(degrees)

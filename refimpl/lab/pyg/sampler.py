@@ -199,9 +199,15 @@ sample_direction
             if table is not None and self._share:
                 table = [own if own is None else shared(own) for own in table]
             self._tables[which] = table
-        if self._weighted and not any(self._tables.values()):
+        known = any(own and own[0] is not None for own in self._tables.values())
+        if self._weighted and not known:
             raise ValueError(f"weight_attr={weight_attr!r} is no attribute of an edge")
         self._relations = None
+
+    def _entry_tables(self):
+        """Return the EntryTable of each edge type that has weights or times."""
+        found = self._tables.items()
+        return {which: EntryTable(*map(as_array, own)) for which, own in found if own}
 
     def _times_of(self, which, relation):
         """Return the time of each entry of a relation, or None."""
@@ -232,7 +238,6 @@ sample_direction
                 which: Relation(
                     *self._ends[which],
                     Graph._trusted(arrays[0].numpy(), arrays[1].numpy(), False),
-                    self._tables[which] and EntryTable(*map(as_array, self._tables[which])),
                 )
                 for which, arrays in self._arrays.items()
             }
@@ -255,7 +260,7 @@ sample_direction
         else:
             out = sample_hops(
                 self.gnn, self.relations, self._sizes, roots, trees, fanouts, self.replace, name,
-                times=times, last=self.temporal_strategy == "last",
+                tables=self._entry_tables(), times=times, last=self.temporal_strategy == "last",
             )._asdict()  # fmt: skip
         if self._induces:
             found = induced(self.gnn, self.relations, out["nodes"])
