@@ -410,3 +410,35 @@ def test_pygs_flag_is_as_before(gnn, plain):
     with pytest.raises(ValueError, match="time_attr='other' is no attribute"):
         gnn.lab.pyg.NeighborSampler(plain, [2], time_attr="other")
     assert before is pyg.typing.WITH_EDGE_TIME_NEIGHBOR_SAMPLE
+
+
+def test_edges_that_are_sorted_already(gnn, plain):
+    order = (plain.edge_index[1] * 100 + plain.edge_time).argsort(stable=True)
+    ends = {"edge_index": plain.edge_index[:, order], "edge_time": plain.edge_time[order]}
+    data = Data(num_nodes=35, weight=plain.weight[order], **ends)
+    options = {
+        "input_time": torch.arange(35) % 9,
+        "time_attr": "edge_time",
+        "weight_attr": "weight",
+    }
+    made = [loader(gnn, data, [3, 2], is_sorted=known, **options) for known in (True, False)]
+    for got, want in zip(*made, strict=True):
+        assert got.n_id.tolist() == want.n_id.tolist()
+        assert torch.equal(got.edge_time, want.edge_time)
+    data.edge_time = data.edge_time.flip(0)
+    with pytest.raises(ValueError, match="'edge_time' of the edges: times must ascend"):
+        loader(gnn, data, [3], is_sorted=True, **options)
+
+
+def test_weights_of_edges_that_are_followed_backward(gnn, typed):
+    if "sample_direction" not in pyg.sampler.NeighborSampler.__init__.__code__.co_varnames:
+        pytest.skip("this version of PyG has no sample_direction")
+    typed = typed.clone()
+    for kind in typed.edge_types:
+        typed[kind].w = (torch.arange(typed[kind].num_edges) % 3).float()
+    options = {"sample_direction": "backward", "weight_attr": "w"}
+    sampler = gnn.lab.pyg.NeighborSampler(typed, [99], **options)
+    (batch,) = gnn.lab.pyg.NodeLoader(typed, sampler, ("p", torch.arange(40)), batch_size=40)
+    for kind in (CITES, BACK):
+        want = torch.nonzero(typed[kind].w)[:, 0].tolist()
+        assert sorted(batch[kind].e_id.tolist()) == want
