@@ -75,8 +75,15 @@ DOMAINS = (
     ),
     Domain("WORKER", 17, ("number",), "the seed of a worker, and from that one of each epoch's"),
     Domain("PARTS", 18, ("epoch",), "which nodes change places, by node; epoch 0: clusters begin"),
-    Domain("HOP", 19, ("epoch", "batch", "hop", "relation"), "the batch that a hop of PyG's names"),
-    Domain("REPLACED", 20, ("epoch", "batch"), "neighbours drawn with replacement, in order"),
+    Domain(
+        "HOP",
+        19,
+        ("epoch", "batch", "hop", "relation", "row"),
+        "edges that a row of a hop draws for PyG",
+    ),
+    Domain(
+        "REPLACED", 20, ("epoch", "batch", "hop", "relation", "row"), "the same, with replacement"
+    ),
     Domain("NEGATIVES", 21, ("epoch", "batch"), "pairs of nodes without an edge, for PyG"),
     Domain("LABOR", 22, ("epoch", "group", "layer"), "what LABOR orders nodes by; the node counts"),
     Domain("BUDGET", 23, ("epoch", "batch", "hop", "type"), "HGT's nodes; the node counts"),

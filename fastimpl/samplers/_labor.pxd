@@ -90,7 +90,7 @@ cdef inline void pick_smallest(
 
     The ones found are a heap, the largest at its top; `values` has room for as many.
     """
-    cdef int64_t j, last
+    cdef int64_t j
     cdef double value
     for j in range(fanout):
         values[j], where[j] = variate_of(self, row[j]), first + j
@@ -99,13 +99,28 @@ cdef inline void pick_smallest(
         value = variate_of(self, row[j])
         if value < values[0]:
             sink(values, where, 0, fanout, value, first + j)
-    for j in range(fanout):  # sorted by place, by a heap again
-        values[j] = <double>where[j]
-    make_heap(values, where, fanout)
-    for last in range(fanout - 1, 0, -1):
-        value, j = values[last], where[last]
+    sort_places(values, where, fanout)
+
+
+cdef inline void sort_places(double* values, int64_t* where, int64_t count) noexcept nogil:
+    """Sort some places: a few one by one, more by a heap, whose keys are in `values`."""
+    cdef int64_t i, last, place
+    cdef double value
+    if count <= 16:
+        for i in range(1, count):
+            place, last = where[i], i
+            while last > 0 and where[last - 1] > place:
+                where[last] = where[last - 1]
+                last -= 1
+            where[last] = place
+        return
+    for i in range(count):
+        values[i] = <double>where[i]
+    make_heap(values, where, count)
+    for last in range(count - 1, 0, -1):
+        value, place = values[last], where[last]
         values[last], where[last] = values[0], where[0]
-        sink(values, where, 0, last, value, j)
+        sink(values, where, 0, last, value, place)
 
 
 cdef inline void make_heap(double* values, int64_t* where, int64_t count) noexcept nogil:

@@ -11,6 +11,6 @@ from refimpl.samplers.alias import AliasTable, summed
 def alias_build(weights):
     weights, total = summed(weights)
     p = weights / total * len(weights)
-    prob, alias = np.ones(len(p)), np.empty(len(p), np.int64)
+    prob, alias = np.empty(len(p)), np.empty(len(p), np.int64)
     _alias.alias_build(p, prob, alias, np.empty(len(p), np.int64))
     return AliasTable(prob, alias)

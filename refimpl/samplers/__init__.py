@@ -21,22 +21,29 @@ from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
+from refimpl.samplers.relabelling import Relabelled, relabel
+from refimpl.samplers.row_draws import EntryTable, RowDraws, build_entry_table, draw_rows
 from refimpl.samplers.sampling import Sampler, sample_many
 
 __all__ = [
     "AliasTable",
     "ColumnLaw",
+    "EntryTable",
     "ImportanceSample",
     "Minibatch",
     "NodeSample",
+    "Relabelled",
+    "RowDraws",
     "Sampler",
     "SamplingCounts",
     "aggregator",
     "alias_build",
     "alias_draw",
     "bucket",
+    "build_entry_table",
     "clip_nodes",
     "dashboard",
+    "draw_rows",
     "edge",
     "epoch_batches",
     "estimate_counts",
@@ -50,6 +57,7 @@ __all__ = [
     "multiple_walks",
     "pin_tile",
     "random_walk",
+    "relabel",
     "sample_many",
     "sample_mfg",
     "sample_mfg_many",

@@ -46,13 +46,13 @@ def normal_quantile(p):
     q = p - 0.5
     r = 0.180625 - q * q
     middle = q * (_horner(TABLE[0], r) / _horner(TABLE[1], r))
-    s = np.sqrt(-_logarithm(np.minimum(p, 1 - p)))
+    s = np.sqrt(-logarithm(np.minimum(p, 1 - p)))
     near = _horner(TABLE[2], s - 1.6) / _horner(TABLE[3], s - 1.6)
     far = _horner(TABLE[4], s - 5) / _horner(TABLE[5], s - 5)
     return np.where(np.abs(q) <= 0.425, middle, np.copysign(np.where(s <= 5, near, far), q))
 
 
-def _logarithm(x):
+def logarithm(x):
     m, e = np.frexp(x)
     low = m < ROOT_HALF
     m, e = np.where(low, 2 * m, m), e - low

@@ -42,7 +42,7 @@ def verdicts(**odd):
 )
 def test_a_level_is_reached_by_every_right_answer(odd, reached):
     found = levels.standings(verdicts(edge=odd), FILES)
-    assert list(found) == ["core", "samplers", "layers", "freshgnn"]
+    assert list(found) == ["core", "samplers", "layers", "freshgnn", "loaders"]
     wrong = [level for level, standing in found.items() if not standing.reached]
     assert wrong == ([] if reached else ["samplers"])
     assert found["samplers"] == Standing(9 - (not reached), 9)
@@ -51,8 +51,8 @@ def test_a_level_is_reached_by_every_right_answer(odd, reached):
 def test_a_level_that_was_not_asked_in_full_is_left_out():
     asked = [v for v in verdicts(edge=(DIFFERS, PASS)) if v[1:4:2] != ("spmm", "no")]
     found = levels.standings(asked, FILES)
-    assert list(found) == ["core", "samplers", "freshgnn"]
-    said = "levels reached: core, freshgnn; not reached: samplers (8 of 9 kernels)"
+    assert list(found) == ["core", "samplers", "freshgnn", "loaders"]
+    said = "levels reached: core, freshgnn, loaders; not reached: samplers (8 of 9 kernels)"
     assert levels.summary(found) == said
     assert levels.summary({"core": Standing(0, 3)}).startswith("levels reached: none; ")
 

@@ -190,11 +190,11 @@ def test_the_summary_is_appended_and_says_what_the_table_says(asked, tmp_path):
 @pytest.mark.parametrize(
     ("content", "message", "color"),
     [
-        (made(), "core, samplers, layers, freshgnn", "brightgreen"),
+        (made(), "core, samplers, layers, freshgnn, loaders", "brightgreen"),
         (made(default=SKIP, **dict.fromkeys(LEVELS["core"], PASS)), "core", "green"),
         (made(default=SKIP, mix=PASS), "1 kernels", "yellow"),
-        (made(edge=XFAIL), "core, layers, freshgnn", "green"),
-        (made(edge=DIFFERS), "core, layers, freshgnn", "red"),
+        (made(edge=XFAIL), "core, layers, freshgnn, loaders", "green"),
+        (made(edge=DIFFERS), "core, layers, freshgnn, loaders", "red"),
         (made(default=NOT_RUN)._replace(lost="why"), "0 kernels", "red"),
     ],
 )

@@ -244,8 +244,7 @@ def test_layers_may_be_trimmed_to_what_the_roots_need(gnn, data):
         ({"adjs": 1}, TypeError, "adjs must be True or False"),
         ({"adjs": True, "subgraph_type": "induced"}, ValueError, "adjs=True needs subgraph_type"),
         ({"seed": 0.5}, TypeError, "rng must be an integer, got float"),
-        ({"time_attr": "y"}, NotImplementedError, "time_attr is not supported, got 'y'"),
-        ({"weight_attr": "edge_weight"}, NotImplementedError, "weight_attr is not supported"),
+        ({"weight_attr": "no"}, ValueError, "weight_attr='no' is no attribute"),
         (
             {"disjoint": True, "subgraph_type": "induced"},
             ValueError,
@@ -270,13 +269,10 @@ def test_what_does_not_fit_is_named(gnn, data, options, error, message):
         gnn.lab.pyg.NeighborLoader(**options)
 
 
-def test_roots_out_of_range_and_times_are_named(gnn, data):
+def test_roots_out_of_range_are_named(gnn, data):
     with pytest.raises(ValueError, match="input_nodes must be in"):
         list(loader(gnn, data, input_nodes=torch.tensor([N])))
     sampler = gnn.lab.pyg.NeighborSampler(data, [2])
-    made = gnn.lab.pyg.NodeLoader(data, sampler, ROOTS, input_time=ROOTS)
-    with pytest.raises(NotImplementedError, match="input_time is not supported"):
-        list(made)
     with pytest.raises(ValueError, match="seed must be left out beside neighbor_sampler"):
         loader(gnn, data, neighbor_sampler=sampler)
 

@@ -12,6 +12,7 @@ import test_neighbor_twins
 import test_operation_twins
 import test_pruning_twins
 import test_rgcn_twins
+import test_row_twins
 import test_sampler_twins
 import test_structure_twins
 import test_update_twins
@@ -52,6 +53,7 @@ TWINS = {
     **test_history_twins.TWINS,
     **test_pruning_twins.TWINS,
     **test_rgcn_twins.TWINS,
+    **test_row_twins.TWINS,
     **test_sampler_twins.TWINS,
     **test_update_twins.TWINS,
 }
@@ -152,6 +154,7 @@ ERRORS = [
     *test_history_twins.ERRORS,
     *test_pruning_twins.ERRORS,
     *test_rgcn_twins.ERRORS,
+    *test_row_twins.ERRORS,
     *test_sampler_twins.ERRORS,
     *test_update_twins.ERRORS,
 ]
@@ -244,6 +247,7 @@ LARGE = {
     **test_history_twins.LARGE,
     **test_pruning_twins.LARGE,
     **test_rgcn_twins.LARGE,
+    **test_row_twins.LARGE,
     **test_sampler_twins.LARGE,
     **test_update_twins.LARGE,
 }

@@ -69,8 +69,10 @@ class HGTSampler(Keyed, peer_sampler.HGTSampler):
         ((kind, nodes),) = roots.items()
         nodes = require.ids("input_nodes", nodes.numpy(), 0, self._sizes[kind], np.int64)
         relations = {
-            rel: Relation(which[0], which[-1], Graph._trusted(*map(np.asarray, arrays), False))
-            for (which, rel), arrays in zip(
+            rel: Relation(
+                which[0], which[-1], Graph._trusted(starts.numpy(), sources.numpy(), False)
+            )
+            for (which, rel), (starts, sources) in zip(
                 self.to_rel_type.items(), self._graphs.values(), strict=True
             )
         }

@@ -75,7 +75,8 @@ class ClusterData(peer.ClusterData):
 
     def _metis(self, edge_index, num_nodes):
         """Return the cluster of each node."""
-        graph = from_edges(*edge_index.cpu().numpy(), num_nodes, symmetrize=True)
+        sources, targets = edge_index.cpu().numpy()
+        graph = from_edges(sources, targets, num_nodes, symmetrize=True)
         given_ = graph, self.num_parts, key(0, CLUSTERS)
         clusters = halved_clusters(self.gnn, *given_) if self.recursive else grow_clusters(*given_)
         return torch.from_numpy(clusters.astype(np.int64)).to(edge_index.device)

@@ -51,41 +51,42 @@ class Drawn(NamedTuple):
 
 
 class Met:
-    """The nodes of one type that a batch has met, with their local ids.
+    """The nodes of one type that a batch has met; the place of a node is its local id.
 
-    A node of a tree is a code, ``tree * n + node``. Roots may repeat: the first has the id.
+    A node of a tree is a code, whose lower `bits` are the node. Roots may repeat: the first has
+    the id.
     """
 
-    def __init__(self, codes):
-        self.codes = codes
-        self.counts = [len(codes)]
-        self._sorted, self._local = np.unique(codes, return_index=True)
+    def __init__(self, gnn, n, nodes, trees):
+        self.gnn, self.bits = gnn, max(n - 1, 0).bit_length()
+        self.codes = self.code(trees, nodes)
+        self.counts = [len(nodes)]
+
+    def code(self, trees, nodes):
+        """Return the codes of some nodes in their trees."""
+        return trees << self.bits | nodes
+
+    def apart(self, codes):
+        """Return (trees, nodes) of some codes."""
+        return codes >> self.bits, codes & (1 << self.bits) - 1
 
     @property
-    def newest(self):
-        """The nodes of the last hop: those that draw next."""
-        return self.codes[len(self.codes) - self.counts[-1] :]
-
-    def has(self, codes):
-        """Return whether each code was met."""
-        return np.append(self._sorted, -1)[np.searchsorted(self._sorted, codes)] == codes
-
-    def local(self, codes):
-        """Return the local ids of codes that were met."""
-        return self._local[np.searchsorted(self._sorted, codes)]
+    def first(self):
+        """Where the nodes of the last hop begin: those that draw next."""
+        return len(self.codes) - self.counts[-1]
 
     def add(self, codes):
-        """Meet the codes of a hop: those that are new get the next ids, in ascending order."""
-        new = np.unique(codes)
-        new = new[~self.has(new)]
-        at = np.searchsorted(self._sorted, new)
-        self._local = np.insert(self._local, at, len(self.codes) + np.arange(len(new)))
-        self._sorted = np.insert(self._sorted, at, new)
-        self.codes = np.concatenate([self.codes, new])
-        self.counts.append(len(new))
+        """Meet the codes of a hop; return their places."""
+        before = len(self.codes)
+        self.codes, places = self.gnn.samplers.relabel(self.codes, codes)
+        self.counts.append(len(self.codes) - before)
+        return places
 
 
-def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
+def sample_hops(
+    gnn, relations, sizes, roots, trees, fanouts, replace, name, *, tables=None, times=None,
+    last=False,
+):  # fmt: skip
     """Return what a batch draws, as `Drawn`.
 
     Every hop, the nodes that the hop before met draw in each relation into their type. O(entries
@@ -105,78 +106,75 @@ def sample_hops(gnn, relations, sizes, roots, trees, fanouts, replace, name):
         Whether a node may draw an edge more than once.
     name : (seed, epoch, batch)
         What the draws depend on.
+    tables : dict, optional
+        For some relations an EntryTable with the weights and times of the edges.
+    times : (any,) int64 array, optional
+        For each tree the time up to which it sees edges, in the relations that have times.
+    last : bool
+        Draw the latest edges.
     """
     nothing = np.empty(0, np.int64)
     met = {
-        kind: Met(trees.get(kind, nothing) * n + roots.get(kind, nothing))
+        kind: Met(gnn, n, roots.get(kind, nothing), trees.get(kind, nothing))
         for kind, n in sizes.items()
     }
     found: dict[Any, list] = {which: [] for which in relations}
     for hop in range(max(map(len, fanouts.values()), default=0)):
-        reached: dict[Any, list] = {kind: [nothing] for kind in sizes}
-        for number, (which, relation) in enumerate(relations.items()):
-            seed, epoch, batch = name
-            own_name = seed, epoch, gnn.streams.key(seed, HOP, epoch, batch, hop, number)
-            drawing = met[relation.target].newest
-            tree, nodes = np.divmod(drawing, max(sizes[relation.target], 1))
-            graph, fanout = relation.graph, fanouts[which][hop]
-            bounds = graph.start[nodes], graph.end[nodes]
-            counts, entries = draw_rows(gnn, *bounds, fanout, replace, own_name)
-            sources = np.repeat(tree, counts) * sizes[relation.source] + graph.indices[entries]
-            first = len(met[relation.target].codes) - len(drawing)
-            columns = np.repeat(first + np.arange(len(drawing)), counts)
-            reached[relation.source].append(sources)
-            found[which].append((sources, columns, entries))
-        for kind, codes in reached.items():
-            met[kind].add(np.concatenate(codes))
-    return drawn_of(relations, sizes, met, found)
+        reached: dict[Any, list] = {kind: [] for kind in sizes}
+        for number, (which, (source, target, graph)) in enumerate(relations.items()):
+            table = (tables or {}).get(which)
+            first = met[target].first
+            tree, nodes = met[target].apart(met[target].codes[first:])
+            timed = table is not None and table.times is not None
+            bounds, entries = gnn.samplers.draw_rows(
+                graph,
+                nodes,
+                fanouts[which][hop],
+                row_keys(gnn, name, replace, hop, number, len(nodes)),
+                replace=replace,
+                table=table,
+                until=times[tree] if timed else None,
+                last=timed and last,
+            )
+            counts = np.diff(bounds)
+            columns = np.repeat(np.arange(first, first + len(nodes)), counts)
+            codes = met[source].code(np.repeat(tree, counts), graph.indices[entries])
+            reached[source].append((which, codes))
+            found[which].append((columns, entries))
+        for kind, drawn in reached.items():
+            places = met[kind].add(np.concatenate([nothing, *(codes for _, codes in drawn)]))
+            ends = np.cumsum([len(codes) for _, codes in drawn])
+            for (which, _), rows in zip(drawn, np.split(places, ends[:-1]), strict=False):
+                found[which][-1] = (rows, *found[which][-1])
+    return drawn_of(met, found)
 
 
-def drawn_of(relations, sizes, met, found):
-    """Return `Drawn`, of what was met and of (source codes, local targets, positions) a hop."""
-    rows, columns, entries = {}, {}, {}
+def drawn_of(met, found):
+    """Return `Drawn`, of what was met and of (local sources, local targets, positions) a hop."""
     nothing = (np.empty(0, np.int64),) * 3
-    for which, hops in found.items():
-        parts = zip(nothing, *hops, strict=True)
-        codes, columns[which], entries[which] = map(np.concatenate, parts)
-        rows[which] = met[relations[which].source].local(codes)
-    apart = {kind: np.divmod(own.codes, max(sizes[kind], 1)) for kind, own in met.items()}
+    parts = {
+        which: tuple(map(np.concatenate, zip(nothing, *hops, strict=True)))
+        for which, hops in found.items()
+    }
+    apart = {kind: own.apart(own.codes) for kind, own in met.items()}
     return Drawn(
         {kind: nodes for kind, (_, nodes) in apart.items()},
         {kind: tree for kind, (tree, _) in apart.items()},
-        rows,
-        columns,
-        entries,
+        {which: rows for which, (rows, _, _) in parts.items()},
+        {which: columns for which, (_, columns, _) in parts.items()},
+        {which: entries for which, (_, _, entries) in parts.items()},
         {kind: own.counts for kind, own in met.items()},
         {which: [len(hop[-1]) for hop in hops] for which, hops in found.items()},
     )
 
 
-def draw_rows(gnn, starts, ends, fanout, replace, name):
-    """Return (how many entries each row draws, positions of the entries).
-
-    A row draws by its number and `name`, (seed, epoch, batch), so that a node that draws in
-    several trees draws anew in each.
-    """
-    degrees = ends - starts
-    if fanout < 0 or (not replace and degrees.max(initial=0) <= fanout):
-        counts, own = degrees, _within(degrees)
-    elif replace:
-        counts = np.where(degrees > 0, fanout, 0)
-        seed, epoch, batch = name
-        stream = gnn.streams.key(seed, REPLACED, epoch, batch)
-        draws = gnn.streams.uniform(stream, np.arange(counts.sum(), dtype=np.uint64))
-        own = (draws * np.repeat(degrees, counts)).astype(np.int64)
-    else:
-        bounds = np.append(0, np.cumsum(degrees))
-        columns = np.zeros(bounds[-1], np.int32)  # positions are asked for; pages stay untouched
-        graph = Graph._trusted(bounds, columns, False)
-        seed, epoch, batch = name
-        rows = np.arange(len(degrees))
-        mfg = gnn.sample_mfg(graph, rows, [fanout], seed=seed, epoch=epoch, batch=batch)
-        counts = mfg.blocks[0].degrees()
-        own = mfg.blocks[0].edge_ids - np.repeat(bounds[:-1], counts)
-    return counts, np.repeat(starts, counts) + own
+def row_keys(gnn, name, replace, hop, relation, count):
+    """Return the keys of the rows of a hop: a node that draws in several trees draws anew."""
+    seed, epoch, batch = name
+    rows = np.arange(count, dtype=np.uint64)
+    if replace:
+        return gnn.streams.key(seed, REPLACED, epoch, batch, hop, relation, rows)
+    return gnn.streams.key(seed, HOP, epoch, batch, hop, relation, rows)
 
 
 def _within(counts):
@@ -185,26 +183,25 @@ def _within(counts):
     return np.arange(counts.sum()) - np.repeat(first, counts)
 
 
-def induced(relations, sizes, nodes):
+def induced(gnn, relations, nodes):
     """Return (local sources, local targets, positions) of all edges between nodes, by relation.
 
-    O(sum of degrees x log) time.
+    O(sum of degrees) time.
 
     Parameters
     ----------
-    relations, sizes
+    gnn, relations
         As for `sample_hops`.
     nodes : dict of int64 arrays
         The nodes of each type by local id.
     """
-    met = {kind: Met(own) for kind, own in nodes.items()}
     rows, columns, entries = {}, {}, {}
     for which, (source, target, graph) in relations.items():
         starts = graph.start[nodes[target]]
         degrees = graph.end[nodes[target]] - starts
         every = np.repeat(starts, degrees) + _within(degrees)
-        kept = met[source].has(graph.indices[every])
-        entries[which] = every[kept]
-        rows[which] = met[source].local(graph.indices[entries[which]])
+        _, places = gnn.samplers.relabel(nodes[source], graph.indices[every])
+        kept = places < len(nodes[source])
+        entries[which], rows[which] = every[kept], places[kept]
         columns[which] = np.repeat(np.arange(len(degrees)), degrees)[kept]
     return rows, columns, entries

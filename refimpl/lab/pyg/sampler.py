@@ -18,8 +18,17 @@ from torch_geometric import sampler as peer
 from refimpl._support import require
 from refimpl._support.edge_sources import check_node_count
 from refimpl.graph import Graph
+from refimpl.lab.pyg.entry_attributes import (
+    check_time_attr,
+    edge_times_allowed,
+    root_times,
+    table_of,
+    times_of,
+    weights_of,
+)
 from refimpl.lab.pyg.epochs import seed_of
 from refimpl.lab.pyg.hops import Relation, induced, sample_hops
+from refimpl.samplers.row_draws import EntryTable
 from refimpl.streams import NEGATIVES
 
 HOOK = "(self, seed, seed_time, **kwargs)"  # of PyG's private method: 2.6 to 2.8 have this one
@@ -52,9 +61,10 @@ class NeighborSampler(peer.NeighborSampler):
     data, num_neighbors, subgraph_type, replace, disjoint, is_sorted, share_memory, directed, \
 sample_direction
         As for ``torch_geometric.sampler.NeighborSampler``. Edges may repeat, and so may roots.
-        `disjoint` does not go with ``subgraph_type="induced"``.
+        `disjoint`, and so `time_attr`, does not go with ``subgraph_type="induced"``.
     temporal_strategy, time_attr, weight_attr
-        Not supported: sampling by time or by weight raises NotImplementedError.
+        As for ``torch_geometric.sampler.NeighborSampler``. An edge of weight 0 is drawn only where
+        a number of neighbours is -1. Times are integers. Weights and times go together.
     seed : int, numpy.random.Generator, torch.Generator or None
         None draws a seed from torch's own generator, which ``torch.manual_seed`` fixes before the
         sampler is made.
@@ -72,7 +82,8 @@ sample_direction
     ImportError
         If PyG's private method `_sample`, which this class replaces, has another signature.
     NotImplementedError
-        If an argument is not supported.
+        If PyG itself has no such sampling: weights in stores, or times with
+        ``sample_direction="backward"``.
     TypeError, ValueError
         If an argument is of the wrong kind or out of range.
     OverflowError
@@ -82,22 +93,24 @@ sample_direction
     gnn: Any = None
     perm: Any
     _relations: dict[Any, Relation] | None
+    _tables: dict[Any, Any]
 
     def __init__(self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any):
         base = super().__init__
         given = inspect.signature(base).bind(data, num_neighbors, *args, **options).arguments
-        for name in ("time_attr", "weight_attr"):
-            if given.get(name) is not None:
-                raise NotImplementedError(
-                    f"{name} is not supported, got {given[name]!r}: leave {name} out"
-                )
+        require.choice(
+            "temporal_strategy", given.get("temporal_strategy", "uniform"), ("uniform", "last")
+        )
         check_edges(data)
-        with warnings.catch_warnings():  # it says that pyg-lib is missing, which is not needed
+        check_time_attr(data, given.get("time_attr"))
+        with warnings.catch_warnings(), edge_times_allowed():
+            # PyG says that pyg-lib is missing, which is not needed
             warnings.filterwarnings("ignore", message="Using .* without a 'pyg-lib'")
-            base(data, num_neighbors, *args, **options)
+            base(**given | {"weight_attr": None})
         if self.disjoint and self._induces:
+            name = "time_attr" if self.is_temporal else "disjoint=True"
             raise ValueError(
-                'disjoint=True does not go with subgraph_type="induced": use "directional" or '
+                f'{name} does not go with subgraph_type="induced": use "directional" or '
                 '"bidirectional"'
             )
         for hops in self._fanouts().values():
@@ -107,6 +120,7 @@ sample_direction
         self._drawing = torch.zeros(1, dtype=torch.int64).share_memory_()  # workers see it
         self.epoch = 0
         self._compress(bool(given.get("share_memory")))
+        self._read_attributes(data, given.get("weight_attr"), given.get("time_attr"))
 
     def _fanouts(self):
         """Return a list with a number a hop, for each edge type."""
@@ -162,7 +176,56 @@ sample_direction
             self._arrays[which] = tuple(a.share_memory_() if share else a for a in arrays)
         for name in ("colptr_dict", "row_dict", "colptr", "row"):
             self.__dict__.pop(name, None)
+        self._share = share
+        self._tables = dict.fromkeys(self._ends)
         self._relations = None
+
+    def _read_attributes(self, data, weight_attr, time_attr):
+        """Keep the weights and times of edges in tables."""
+        if weight_attr is not None and isinstance(data, tuple):
+            raise NotImplementedError("weight_attr is not supported for stores, as in PyG")
+        self._weighted = weight_attr is not None
+        for which, relation in self.relations.items():
+            weights = None
+            if self._weighted:
+                edge_type = self.to_restored_edge_type[which] if self._turned else which
+                perm = self.perm[edge_type] if self.is_hetero else self.perm
+                weights = weights_of(data, weight_attr, edge_type, perm)
+            edges = "the edges" if which is None else f"the edges of {which}"
+            table = table_of(
+                self.gnn, relation.graph, edges, weight_attr, weights, time_attr,
+                self._times_of(which, relation),
+            )  # fmt: skip
+            if table is not None and self._share:
+                table = [own if own is None else shared(own) for own in table]
+            self._tables[which] = table
+        known = any(own and own[0] is not None for own in self._tables.values())
+        if self._weighted and not known:
+            raise ValueError(f"weight_attr={weight_attr!r} is no attribute of an edge")
+        self._relations = None
+
+    def _entry_tables(self):
+        """Return the EntryTable of each edge type that has weights or times."""
+        found = self._tables.items()
+        return {which: EntryTable(*map(as_array, own)) for which, own in found if own}
+
+    def _times_of(self, which, relation):
+        """Return the time of each entry of a relation, or None."""
+        rel = self.to_rel_type[which] if self.is_hetero else None
+        if self.edge_time is not None:
+            times = self.edge_time.get(rel) if self.is_hetero else self.edge_time
+            return None if times is None else times_of("time_attr", times)
+        times = self._node_time(relation.source)
+        return None if times is None else times_of("time_attr", times)[relation.graph.indices]
+
+    def _node_time(self, kind):
+        """Return the times of the nodes of a type, or None."""
+        return self.node_time.get(kind) if isinstance(self.node_time, dict) else self.node_time
+
+    @property
+    def _turned(self):
+        """Are the edge types those of turned edges?"""
+        return self.is_hetero and self._backward
 
     def __getstate__(self):
         return vars(self) | {"_relations": None}  # which workers make again, over shared memory
@@ -173,7 +236,8 @@ sample_direction
         if self._relations is None:
             self._relations = {
                 which: Relation(
-                    *self._ends[which], Graph._trusted(arrays[0].numpy(), arrays[1].numpy(), False)
+                    *self._ends[which],
+                    Graph._trusted(arrays[0].numpy(), arrays[1].numpy(), False),
                 )
                 for which, arrays in self._arrays.items()
             }
@@ -181,29 +245,44 @@ sample_direction
 
     def _sample(self, seed, seed_time=None, **kwargs):
         """Return what some roots draw, as PyG's SamplerOutput or HeteroSamplerOutput."""
-        if seed_time is not None:
-            raise NotImplementedError("input_time is not supported: leave input_time out")
         given = seed if isinstance(seed, dict) else {None: seed}
         roots = {
             kind: require.ids("input_nodes", nodes.numpy(), 0, self._sizes[kind], np.int64)
             for kind, nodes in given.items()
         }
-        name = self._name(*roots.values())
+        times = self._root_times(roots, seed_time)
+        name = self._name(*roots.values(), *([] if times is None else [times]))
         trees = trees_of(roots, self.disjoint)
         fanouts = self._fanouts()
-        if not (self.is_hetero or self.replace or self.disjoint) and distinct(roots[None]):
+        special = self.is_hetero or self.replace or self.disjoint or self._weighted
+        if not special and distinct(roots[None]):
             out = self._shared(roots[None], fanouts[None], name)
         else:
             out = sample_hops(
-                self.gnn, self.relations, self._sizes, roots, trees, fanouts, self.replace, name
-            )._asdict()
+                self.gnn, self.relations, self._sizes, roots, trees, fanouts, self.replace, name,
+                tables=self._entry_tables(), times=times, last=self.temporal_strategy == "last",
+            )._asdict()  # fmt: skip
         if self._induces:
-            found = induced(self.relations, self._sizes, out["nodes"])
+            found = induced(self.gnn, self.relations, out["nodes"])
             out |= dict(zip(("rows", "columns", "entries"), found, strict=True))
             out["node_counts"] = out["edge_counts"] = None
         if not self.disjoint:
             out["trees"] = None
         return self._output(out)
+
+    def _root_times(self, roots, seed_time):
+        """Return the time of each tree, or None where nothing has times."""
+        if not self.is_temporal:
+            if seed_time is not None:
+                raise ValueError("input_time needs time_attr")
+            return None
+        given = seed_time if isinstance(seed_time, dict) else {None: seed_time}
+        limits = "nodes of other types" if self.edge_time is None else "edges"
+        times = [
+            root_times(kind, nodes, given.get(kind), self._node_time(kind), limits)
+            for kind, nodes in roots.items()
+        ]
+        return np.concatenate([np.empty(0, np.int64), *times])
 
     def _name(self, *roots):
         """Return (seed, epoch, batch), the last a digest of what the batch is about."""
@@ -307,6 +386,16 @@ def trees_of(roots, disjoint):
 def distinct(nodes):
     """Return whether no node repeats."""
     return len(np.unique(nodes)) == len(nodes)
+
+
+def shared(array):
+    """Return a copy of an array as a tensor that workers see."""
+    return torch.from_numpy(array.copy()).share_memory_()
+
+
+def as_array(values):
+    """Return a tensor as an array, and anything else as it is."""
+    return values.numpy() if isinstance(values, torch.Tensor) else values
 
 
 def tensors(arrays):

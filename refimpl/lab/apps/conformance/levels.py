@@ -16,6 +16,7 @@ NAMES = {
     "freshgnn": """layer_sample epoch_batches sample_mfg sample_mfg_many gradient_norms
         select_stable BidirectionalCache cache_admit cache_lookup cache_read cache_fetch fair_share
         prune_mfg live_layers prune_layers gather_rows fetch_one_sided fetch_two_sided""",
+    "loaders": "build_entry_table draw_rows relabel",  # of PyG, by weight and by time
 }
 LEVELS = {level: tuple(names.split()) for level, names in NAMES.items()}
 
