@@ -140,6 +140,7 @@ def test_the_messages_of_the_pages_fit():
         ("answer", {"id": 1, "error": "overflow"}),
         ("answer", {"id": 1, "result": {"values": [1]}}),
         ("answer", {"id": 1, "result": {"data": "1 2"}}),
+        ("answer", {"id": 1, "result": {"data": [1, 2], "shape": "2"}}),
         ("answer", {"id": 1, "result": 3, "nanoseconds": [0.5]}),
         ("answer", {"id": 1, "result": 3, "states": [3]}),
     ],
