@@ -68,14 +68,11 @@ class HGTSampler(Keyed, peer_sampler.HGTSampler):
         """Return dicts (nodes by type, rows, columns and entries by relation) of tensors."""
         ((kind, nodes),) = roots.items()
         nodes = require.ids("input_nodes", nodes.numpy(), 0, self._sizes[kind], np.int64)
-        relations = {
-            rel: Relation(
-                which[0], which[-1], Graph._trusted(starts.numpy(), sources.numpy(), False)
-            )
-            for (which, rel), (starts, sources) in zip(
-                self.to_rel_type.items(), self._graphs.values(), strict=True
-            )
-        }
+        relations = {}
+        for which, rel in self.to_rel_type.items():
+            starts, sources = (array.numpy() for array in self._graphs[rel])
+            graph = Graph._trusted(starts, sources, False)
+            relations[rel] = Relation(which[0], which[-1], graph)
         given_ = self._sizes, {kind: nodes}, samples, self._name(nodes)
         met = sample_budgets(self.gnn, relations, *given_)
         return (*map(tensors, (met, *edges_between(relations, met))),)

@@ -5,6 +5,7 @@ Importing this module imports torch and torch_geometric.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from refimpl.lab.pyg.plugs import given
 from refimpl.lab.pyg.sampler import check_edges
 from refimpl.lab.training.methods.cluster import grow_clusters, halved_clusters
 from refimpl.streams import CLUSTERS, key
+
+TRIES = 8  # partitions of a small graph, of which that with the fewest cut edges is taken
+ENTRIES = 2**20  # of a graph that is cut once; smaller graphs are cut more often
 
 torch.serialization.add_safe_globals([Partition])  # PyG then reads saved ones as data alone
 
@@ -37,8 +41,10 @@ class ClusterData(peer.ClusterData):
 
     Cluster-GCN (Chiang et al. 2019); not in the papers. It needs neither pyg-lib nor
     torch-sparse. Clusters grow in the graph that has each edge once, both ways: see
-    `grow_clusters`. A graph has the same clusters each time, and they differ in size by at most
-    1. O(n + e) time in plain Python, with `recursive` once a level.
+    `grow_clusters`. A small graph is cut up to 8 times, and the partition with the fewest cut
+    edges is taken. A graph has the same clusters each time; they differ in size by at most 1, and
+    are numbered by their lowest node. O(n + e) time in plain Python, with `recursive` once a
+    level.
 
     Parameters
     ----------
@@ -75,11 +81,15 @@ class ClusterData(peer.ClusterData):
 
     def _metis(self, edge_index, num_nodes):
         """Return the cluster of each node."""
-        sources, targets = edge_index.cpu().numpy()
-        graph = from_edges(sources, targets, num_nodes, symmetrize=True)
-        given_ = graph, self.num_parts, key(0, CLUSTERS)
-        clusters = halved_clusters(self.gnn, *given_) if self.recursive else grow_clusters(*given_)
-        return torch.from_numpy(clusters.astype(np.int64)).to(edge_index.device)
+        u, v = edge_index.cpu().numpy()
+        graph = from_edges(u, v, num_nodes, symmetrize=True)
+        make = partial(halved_clusters, self.gnn) if self.recursive else grow_clusters
+        tries = range(min(max(ENTRIES // max(graph.e, 1), 1), TRIES))
+        found = [make(graph, self.num_parts, key(number, CLUSTERS)) for number in tries]
+        clusters = min(found, key=partial(cut_edges, graph))
+        _, first, own = np.unique(clusters, return_index=True, return_inverse=True)
+        ranks = np.argsort(np.argsort(first))  # a cluster is numbered by its lowest node
+        return torch.from_numpy(ranks[own]).to(edge_index.device)
 
     def _permute_data(self, data, partition):
         found = len(partition.node_perm), len(partition.edge_perm)
@@ -88,6 +98,11 @@ class ClusterData(peer.ClusterData):
                 f"save_dir has clusters of other data, with {found[0]} nodes and {found[1]} edges"
             )
         return _permute_data(self, data, partition)
+
+
+def cut_edges(graph, clusters):
+    """Return how many entries of a graph lead to another cluster."""
+    return np.count_nonzero(np.repeat(clusters, graph.degrees()) != clusters[graph.indices])
 
 
 class ClusterLoader(peer.ClusterLoader):

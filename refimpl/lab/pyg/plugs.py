@@ -97,7 +97,7 @@ class KeyedLoader(Keyed):
 
     def __iter__(self):
         self.begin_epoch()
-        return torch.utils.data.DataLoader.__iter__(self)
+        return torch.utils.data.DataLoader.__iter__(self)  # type: ignore[arg-type]
 
 
 def sampler_of(loader):
