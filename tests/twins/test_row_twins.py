@@ -103,6 +103,20 @@ def test_long_rows_and_heavy_entries(fanout, timed):
                 assert_twins("draw_rows", graph, rows, fanout, keys, **how)
 
 
+@pytest.mark.parametrize("n", [6, 9, 60, 90])
+def test_numbers_that_are_equal(n):
+    """Weights so small that their numbers overflow: the first entries win, in both packages."""
+    graph = Graph._trusted(np.array([0, n]), np.zeros(n, np.int32), False)
+    rng = np.random.default_rng(n)
+    keys = refimpl.streams.key(1, np.arange(50, dtype=np.uint64))
+    for _ in range(5):
+        weights = rng.choice([5e-324, 1e-320, 1e-310, 1.0, 0.0], n)
+        table = refimpl.samplers.build_entry_table(graph, weights=weights, times=np.arange(n))
+        for until in (None, np.full(50, n - 2)):
+            how = {"table": table, "until": until}
+            assert_twins("draw_rows", graph, np.zeros(50, int), n // 2, keys, **how)
+
+
 def test_no_bit_depends_on_threads():
     graph, rows, keys, table, until = long_rows()
     how = {"table": table, "until": until}
