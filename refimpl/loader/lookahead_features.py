@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, its state
 AT_ONCE = 2**24  # bytes that are read on demand together
-USED, COMING, READ, VAIN = range(4)  # states of a slot: READ and VAIN are rows that nobody asked for
+USED, COMING, READ, VAIN = range(4)  # states of a slot; nobody asked for READ and VAIN
 
 
 class ReadFailed(OSError):
@@ -93,9 +93,7 @@ class LookaheadFeatures:
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(
-        self, path: FilePath, memory: Int, *, depth: Int = 64, window: Int = 8
-    ) -> None:
+    def __init__(self, path: FilePath, memory: Int, *, depth: Int = 64, window: Int = 8) -> None:
         X = open_features(path)
         self.path, self.shape, self.dtype = require.path("path", path), X.shape, X.dtype
         self.depth = require.integer("depth", depth, 1, 1024)

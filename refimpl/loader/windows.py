@@ -106,11 +106,11 @@ class Windows:
         return [minibatch for minibatch, _ in chosen], window
 
     def _too_many(self, rows):
-        """Return whether some rows are more than half of the cache, if not of all rows there are."""
+        """Return whether rows do not fit in half of the cache, nor all rows in the whole of it."""
         return min(2 * len(rows), self.features.shape[0]) > self.features.capacity
 
     def _what_fits(self, rows):
-        """Return the first of the rows of a minibatch, as many as half of the cache holds; or raise."""
+        """Return rows of a minibatch that half of the cache holds, if only predicted; or raise."""
         features = self.features
         if self.predicted:
             return rows[: features.capacity // 2]

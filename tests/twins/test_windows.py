@@ -70,7 +70,10 @@ def trained(gnn, folder, method, features=None, workers=1):
 @pytest.mark.runs
 @settings(max_examples=25)
 @given(
-    FRESH | CLUSTERS, st.sampled_from([1, 7, 60, 150, N]), st.integers(1, 5), st.sampled_from([1, 2])
+    FRESH | CLUSTERS,
+    st.sampled_from([1, 7, 60, 150, N]),
+    st.integers(1, 5),
+    st.sampled_from([1, 2]),
 )
 def test_no_window_memory_or_worker_changes_a_bit(gnn, folder, method, capacity, window, workers):
     """With reads that end as late as they may."""

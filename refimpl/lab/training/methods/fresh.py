@@ -19,9 +19,9 @@ from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
+from refimpl.lab.training.live_inputs import live_inputs
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
-from refimpl.lab.training.live_inputs import live_inputs
 from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import (
