@@ -216,13 +216,16 @@ class LookaheadFeatures:
         self._use(slots[here])
         found = np.empty((len(rows), kept.shape[1]), kept.dtype)
         found[here] = kept
-        missing = np.flatnonzero(~here)
-        missing = missing[np.argsort(rows[missing], kind="stable")]
+        places = np.flatnonzero(~here)
+        places = places[np.argsort(rows[places], kind="stable")]
+        wanted, first = np.unique(rows[places], return_index=True)
+        ends = np.append(first, len(places))
         at_once = max(AT_ONCE // self.row_bytes, 1)
-        for begin in range(0, len(missing), at_once):
-            places = missing[begin : begin + at_once]
-            wanted, row_of = np.unique(rows[places], return_inverse=True)
-            found[places] = gather(self._on_demand(wanted), row_of, scaling, dtype)
+        for begin in range(0, len(wanted), at_once):
+            some = wanted[begin : begin + at_once]
+            of_some = places[ends[begin] : ends[begin + len(some)]]
+            slots = np.searchsorted(some, rows[of_some])
+            found[of_some] = gather(self._on_demand(some), slots, scaling, dtype)
         return found
 
     def _use(self, slots):
