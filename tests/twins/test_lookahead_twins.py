@@ -147,8 +147,10 @@ def late(features):
         wanted.clear()
 
     features._read, features.finish = reading, finishing
-    yield
-    wanted.set()
+    try:
+        yield
+    finally:
+        wanted.set()
 
 
 def test_rows_that_are_being_read_are_waited_for(gnn, folder):
