@@ -5,10 +5,8 @@ from __future__ import annotations
 import mmap
 import os
 import weakref
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -17,19 +15,17 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
-from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
+from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix
 from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.files import open_features
-from refimpl.loader.lookahead import RowCache, Window, window_of
+from refimpl.loader.lookahead import FREE, RowCache, Window
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, whether it waits
-
-
-class CacheTooSmall(ValueError):
-    """A cache of features does not hold the rows of two minibatches."""
+OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, its state
+AT_ONCE = 2**24  # bytes that are read on demand together
+USED, COMING, READ, VAIN = range(4)  # states of a slot; nobody asked for READ and VAIN
 
 
 class ReadFailed(OSError):
@@ -42,14 +38,22 @@ class ReadCounts:
 
     Attributes
     ----------
-    asked, rows, bytes : int
-        Rows that were asked for, rows of these that were read, and bytes that were read for them.
+    asked, rows : int
+        Rows of all windows, and rows of these that were read for a window.
+    on_demand : int
+        Rows that were read when they were asked for, because no window had them.
+    in_vain : int
+        Rows that were read for a window which is over, and that nobody asked for.
+    bytes : int
+        Bytes that were read.
     waiting : float
         Seconds in which training waited for rows.
     """
 
     asked: int = 0
     rows: int = 0
+    on_demand: int = 0
+    in_vain: int = 0
     bytes: int = 0
     waiting: float = 0.0
 
@@ -58,9 +62,9 @@ class LookaheadFeatures:
     """Features in a .npy file, read past the system's cache into a cache of a given size.
 
     `expect` tells which rows a window of minibatches needs, and lets a thread read them; `gather`
-    then finds them. Rows that were not expected are read at once. A forked child has a thread of
-    its own, and reads again what the parent was reading. Not in the papers; `RowCache` chooses
-    which rows are kept.
+    then finds them. Rows that were not expected are read on demand, and are not kept. A forked
+    child has a thread of its own, and reads again what the parent was reading. Not in the papers;
+    `RowCache` chooses which rows are kept.
 
     Parameters
     ----------
@@ -69,7 +73,9 @@ class LookaheadFeatures:
     memory : int
         Bytes of the cache, its tables included.
     depth : int, from 1 to 1024
-        Reads under way at a time, in fastimpl.
+        Reads under way at a time, in fastimpl: for a window, and for rows on demand.
+    window : int, at least 1
+        Minibatches of a window at most. It changes no result.
 
     Attributes
     ----------
@@ -87,10 +93,11 @@ class LookaheadFeatures:
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, path: FilePath, memory: Int, *, depth: Int = 64) -> None:
+    def __init__(self, path: FilePath, memory: Int, *, depth: Int = 64, window: Int = 8) -> None:
         X = open_features(path)
         self.path, self.shape, self.dtype = require.path("path", path), X.shape, X.dtype
         self.depth = require.integer("depth", depth, 1, 1024)
+        self.window = require.integer("window", window, 1, 2**31 - 1)
         self._offset = getattr(X, "offset", 0)
         n, d = X.shape
         self.row_bytes = d * X.itemsize
@@ -108,10 +115,10 @@ class LookaheadFeatures:
         self._file = _opened(self.path)
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
-        self._coming = np.zeros(capacity, bool)  # slots whose rows are being read
+        self._state = np.zeros(capacity, np.uint8)  # of each slot
         self._thread, self._process = _thread(), os.getpid()
 
-    __repr__ = showing("path", "shape", "dtype", "depth")
+    __repr__ = showing("path", "shape", "dtype", "depth", "window")
 
     @property
     def capacity(self) -> int:
@@ -135,15 +142,25 @@ class LookaheadFeatures:
         if not self._closing.alive:
             raise ValueError(f"the features of {self.path} must be open, and are closed")
         self.finish()
+        self._leave_behind(window if pinned is None else pinned, window)
         reads = self.rows.plan(window, pinned, later)
         self.clock = max(self.clock, window.end)
         self.counts.asked += len(window.rows)
-        self._coming[reads.slots] = True
+        self._state[reads.slots] = COMING
         try:
             self._reading = self._thread.submit(self._read, *reads)
         except BaseException:
             self._forget()
             raise
+
+    def _leave_behind(self, *known):
+        """Count the rows that nobody asked for, and that none of the `known` windows needs."""
+        left = self._state == READ
+        for window in known:
+            slots = self.rows.slot_of[window.rows]
+            left[slots[slots != FREE]] = False
+        self._state[left] = VAIN
+        self.counts.in_vain += int(np.count_nonzero(left))
 
     def finish(self) -> None:
         """Wait for what is being read."""
@@ -153,13 +170,15 @@ class LookaheadFeatures:
         begin = perf_counter()
         reading, self._reading = self._reading, None
         try:
-            reading.result()
+            rows, size = reading.result()
         except BaseException:
             self._forget()
             raise
         finally:
-            self._coming[:] = False
+            self._state[self._state == COMING] = READ
             self.counts.waiting += perf_counter() - begin
+        self.counts.rows += rows
+        self.counts.bytes += size
 
     def _own_thread(self):
         """Begin anew in a forked child, where nobody reads what the parent began."""
@@ -169,13 +188,14 @@ class LookaheadFeatures:
 
     def _forget(self):
         """Free the slots whose rows were to be read, and are not."""
-        self.rows.forget(np.flatnonzero(self._coming))
-        self._coming[:] = False
+        slots = np.flatnonzero(self._state == COMING)
+        self.rows.forget(slots)
+        self._state[slots] = USED
 
     def gather(
         self, X: object, rows: Integers, scaling: Any = None, dtype: FloatDtype | None = None
     ) -> Matrix[Any]:
-        """Return rows of the features.
+        """Return rows of the features. O(k log k) time for k rows, whatever the cache holds.
 
         Parameters
         ----------
@@ -183,29 +203,61 @@ class LookaheadFeatures:
             As for `gather_rows`. X is not read: the rows of the file are the same.
         """
         self._own_thread()
+        gather = self.gnn.loader.gather_rows
         rows = require.ids("rows", rows, 0, self.shape[0], np.int64)
         slots = self.rows.slot_of[rows]
-        if np.any(slots < 0) or np.any(self._coming[slots]):
-            self.finish()
-        gather = self.gnn.loader.gather_rows
-        found = []
-        for begin in range(0, max(len(rows), 1), self.capacity):  # at once where there is room
-            some = rows[begin : begin + self.capacity]
-            if np.any(self.rows.slot_of[some] < 0):
-                self.expect(window_of([some], max(self.clock - 1, 0)))
-                self.finish()
-            found.append(gather(self.cache, self.rows.slot_of[some], scaling, dtype))
-        return found[0] if len(found) == 1 else np.concatenate(found)
+        here = slots != FREE
+        here[here] = self._state[slots[here]] != COMING
+        if here.all():
+            found = gather(self.cache, slots, scaling, dtype)
+            self._use(slots)
+            return found
+        kept = gather(self.cache, slots[here], scaling, dtype)
+        self._use(slots[here])
+        found = np.empty((len(rows), kept.shape[1]), kept.dtype)
+        found[here] = kept
+        places = np.flatnonzero(~here)
+        places = places[np.argsort(rows[places], kind="stable")]
+        wanted, first = np.unique(rows[places], return_index=True)
+        ends = np.append(first, len(places))
+        at_once = max(AT_ONCE // self.row_bytes, 1)
+        for begin in range(0, len(wanted), at_once):
+            some = wanted[begin : begin + at_once]
+            of_some = places[ends[begin] : ends[begin + len(some)]]
+            slots = np.searchsorted(some, rows[of_some])
+            found[of_some] = gather(self._on_demand(some), slots, scaling, dtype)
+        return found
+
+    def _use(self, slots):
+        """Note that the rows in some slots were asked for."""
+        states = self._state[slots]
+        late = np.unique(slots[states == VAIN])  # later than the window that they were read for
+        self.counts.in_vain -= len(late)
+        self._state[slots] = USED
+
+    def _on_demand(self, rows):
+        """Return rows, ascending and each once, read now; the cache stays as it is."""
+        if not self._closing.alive:
+            raise ValueError(f"the features of {self.path} must be open, and are closed")
+        begin = perf_counter()
+        found = np.empty((len(rows), self.shape[1]), self.dtype)
+        self.counts.bytes += self._read_into(found, rows, np.arange(len(rows)))
+        self.counts.on_demand += len(rows)
+        self.counts.waiting += perf_counter() - begin
+        return found
 
     def _read(self, rows, slots):
+        """Read the rows of a window, in the thread; return their number and the bytes."""
+        return len(rows), self._read_into(self.cache, rows, slots)
+
+    def _read_into(self, cache, rows, slots):
+        """Read rows into slots of an array; return the bytes that were read."""
         try:
-            read = self.gnn.loader.read_rows(
-                self._file, self._offset, rows, slots, self.cache, self.depth
+            return self.gnn.loader.read_rows(
+                self._file, self._offset, rows, slots, cache, self.depth
             )
         except OSError as error:
             raise ReadFailed(error.errno, f"{self.path}: {error.strerror}") from error
-        self.counts.rows += len(rows)
-        self.counts.bytes += read
 
     def close(self) -> None:
         """End the thread and close the file; may be called again."""
@@ -236,92 +288,3 @@ def _opened(path):
         os.close(file)
         return os.open(path, os.O_RDONLY)
     return file
-
-
-class Windows:
-    """Minibatches, one after another: the features of a window are read while the last one trains.
-
-    Parameters
-    ----------
-    minibatches : iterator without end
-        With a method ``close()``.
-    inputs : callable
-        ``inputs(minibatch)`` returns the rows of features that it loads.
-    features : LookaheadFeatures
-    most : int
-        Minibatches of a window at most.
-
-    Raises
-    ------
-    CacheTooSmall
-        If the rows of two minibatches do not fit in the cache.
-    """
-
-    def __init__(
-        self,
-        minibatches: Any,
-        inputs: Callable[[Any], Integers],
-        features: LookaheadFeatures,
-        most: int = 8,
-    ) -> None:
-        self.minibatches, self.inputs = minibatches, inputs
-        self.features, self.most = features, most
-        self.number = features.clock
-        self.drawn: deque[Any] = deque()
-        self.now: deque[Any] = deque()
-        self.known: deque[tuple[list, Window]] = deque()
-        try:
-            self.known.append(self._draw())  # before a run has written anything
-        except BaseException:
-            self.close()
-            raise
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> Any:
-        if not self.now:
-            self._advance()
-        return self.now.popleft()
-
-    def _advance(self):
-        """Go to the next window, and let the one behind it be read."""
-        features = self.features
-        if len(self.known) == 1:
-            features.expect(self.known[0][1])
-        while len(self.known) < 3:
-            self.known.append(self._draw())
-        features.finish()
-        (_, window), (_, following), (_, last) = self.known
-        features.expect(following, window, [last])
-        self.now.extend(self.known.popleft()[0])
-
-    def _draw(self):
-        """Return minibatches whose rows are at most half of the cache, and their `Window`."""
-        rows: Positions = np.empty(0, np.int64)
-        count = 0
-        while count < self.most:
-            if count == len(self.drawn):
-                self.drawn.append(next(self.minibatches))
-            both = np.union1d(rows, np.asarray(self.inputs(self.drawn[count]), np.int64))
-            needed = min(2 * len(both), self.features.shape[0])
-            if needed <= self.features.capacity:
-                rows, count = both, count + 1
-            elif count:
-                break
-            else:
-                raise CacheTooSmall(
-                    f"memory must hold the {needed} rows of two minibatches, which are "
-                    f"{self.features.bytes_for(needed)} bytes, and holds "
-                    f"{self.features.capacity} rows"
-                )
-        minibatches = [self.drawn.popleft() for _ in range(count)]
-        window = window_of([self.inputs(one) for one in minibatches], self.number)
-        self.number = window.end
-        return minibatches, window
-
-    def close(self) -> None:
-        """End the threads that sample ahead, and the read under way."""
-        self.minibatches.close()
-        with suppress(ReadFailed):  # whoever needs the rows reads them again
-            self.features.finish()

@@ -99,7 +99,9 @@ def _reads(reads):
     return [
         ("features that windows need", f"{reads['asked']:,}"),
         ("of these in the cache", _percent(kept)),
-        ("features read", f"{reads['rows']:,}"),
+        ("features read for windows", f"{reads['rows']:,}"),
+        ("of these in vain", f"{reads['in_vain']:,}"),
+        ("features read on demand", f"{reads['on_demand']:,}"),
         ("MiB read", f"{reads['bytes'] / 2**20:,.1f}"),
         ("seconds waited for reads", f"{reads['waiting']:.3f}"),
     ]

@@ -25,7 +25,8 @@ from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.training.run import places_of_features, reads_sparse
 from refimpl.loader.files import open_features, write_features
-from refimpl.loader.lookahead_features import CacheTooSmall, ReadFailed
+from refimpl.loader.lookahead_features import ReadFailed
+from refimpl.loader.windows import CacheTooSmall
 
 FEATURES = "training_features.npy"
 KEPT = "--resume to continue it, --overwrite to replace it"

@@ -17,7 +17,8 @@ from refimpl.lab.training.models.base import NetworkConfig
 from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
-from refimpl.loader.lookahead_features import LookaheadFeatures, Windows
+from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.windows import Windows
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
@@ -172,11 +173,21 @@ class Run:
         """
         if isinstance(self.features, FeatureParts):
             return Ahead(minibatches, inputs, self.features.ask)
-        if isinstance(self.features, LookaheadFeatures):
-            return Windows(
-                minibatches, lambda one: self.dataset.in_graph(inputs(one)), self.features
-            )
-        return minibatches
+        return self.read_ahead(minibatches, inputs)
+
+    def read_ahead(self, minibatches, inputs, predicted=False):
+        """Return an iterator over minibatches, the features of the next ones read meanwhile.
+
+        As `ahead`, but for features on storage only. Where ``inputs(minibatch)`` are only
+        `predicted`, the minibatch may load others.
+        """
+        if not isinstance(self.features, LookaheadFeatures):
+            return minibatches
+
+        def rows(minibatch):
+            return self.dataset.in_graph(inputs(minibatch))
+
+        return Windows(minibatches, rows, self.features, predicted)
 
     def targets(self, nodes):
         """Return what a loss over some nodes compares with.

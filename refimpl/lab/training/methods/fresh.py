@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from math import inf
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from refimpl.history.ring import HEADERS, OVERFLOWS
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.worker_caches import kept_caches, state_of
 from refimpl.lab.hints import HopFanouts, Kept
+from refimpl.lab.training.live_inputs import live_inputs
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.prefetch import message_flow_graphs
@@ -258,6 +260,15 @@ class Fresh(MethodSettings):
         return FreshIterations(run)
 
 
+class Pass(NamedTuple):
+    """A minibatch of a step, of a worker; `number` is that of a forward-only pass, else None."""
+
+    minibatch: Any
+    step: int
+    worker: int
+    number: int | None
+
+
 class FreshIterations:
     """The iterations of FreshGNN on a `Run`; see `fresh_iteration`."""
 
@@ -267,16 +278,47 @@ class FreshIterations:
         self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
         minibatches = message_flow_graphs if self.draws_all else undrawn_minibatches
         self.minibatches = minibatches(run)
+        self.draw = minibatches
         self.counts_all = s.draw_all or s.sample_mode != "layered"
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
-        ahead = base.refreshed_ahead(run, -(-len(run.roots) // s.batch_size))
-        self.others = [minibatches(run, steps) for steps in ahead]
+        self.others: list = []  # minibatches of forward-only passes, once there are such passes
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.caches = {w: self._cache(w) for w in run.turns.mine}
         self.cache = kept_caches(self.caches, run.turns)
+        self.passes = run.read_ahead(self._passes(), self._expected, predicted=True)
+
+    def _passes(self):
+        """Yield each `Pass` here, a step's forward-only passes before the others."""
+        run, settings = self.run, self.settings
+        ahead = base.refreshed_ahead(run, -(-len(run.roots) // settings.batch_size))
+        for step in count(run.state.iterations):
+            for worker in run.turns.mine:
+                for number, steps in enumerate(ahead if step >= settings.warmup else ()):
+                    if number == len(self.others):
+                        # counted from now, and this step may lie in a window ahead
+                        steps += step - run.state.iterations
+                        self.others.append(self.draw(run, steps))
+                    yield Pass(next(self.others[number]), step, worker, number)
+                yield Pass(next(self.minibatches), step, worker, None)
+
+    @timed("sampling")
+    def _expected(self, ahead):
+        """Return whose features a `Pass` would load if the cache stayed as it is now."""
+        settings, cache = self.settings, self.caches[ahead.worker]
+        layers = self.cached_layers if ahead.step >= settings.warmup else ()
+        i = self._number_of_pass(ahead.step, ahead.number)
+        nodes = live_inputs(
+            self.run.gnn, ahead.minibatch, cache, i, layers, lookup_roots=settings.lookup_roots
+        )
+        return nodes if settings.hotness == "none" else nodes[~cache.feature_mask(nodes)]
+
+    def _number_of_pass(self, step, number):
+        """Return the number of a step's pass among passes of both kinds."""
+        refresh = self.settings.refresh
+        return step * (refresh + 1) + (refresh if number is None else number)
 
     def iteration(self):
         """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`.
@@ -286,7 +328,7 @@ class FreshIterations:
         cache = self.caches[self.run.worker]
         before = cache.lost, cache.dropped
         caching = self.run.state.iterations >= self.settings.warmup
-        numbers = range(len(self.others)) if caching else ()
+        numbers = range(self.settings.refresh) if caching else ()
         passes = [self.open_iteration(number) for number in numbers]
         done = [load_counts(step, 0, held, self.run.row_bytes) for step, _, held in passes]
         step, gradients, held = self.open_iteration()
@@ -301,8 +343,8 @@ class FreshIterations:
         With the `number` of a forward-only pass, do this pass instead.
         """
         run, settings, cache = self.run, self.settings, self.caches[self.run.worker]
-        steps, refresh, held = run.state.iterations, len(self.others), []
-        i = steps * (refresh + 1) + (refresh if number is None else number)  # the pass
+        steps, held = run.state.iterations, []
+        i = self._number_of_pass(steps, number)
 
         def load_feature(nodes):
             if settings.hotness == "none":
@@ -334,7 +376,7 @@ class FreshIterations:
     def _next_minibatch(self, number):
         """Return a function that does an iteration, and an iterator over what it asks for."""
         gnn, forward_only = self.run.gnn, number is not None
-        minibatches = self.others[number] if forward_only else self.minibatches
+        minibatches = (ahead.minibatch for ahead in self.passes)
         if self.draws_all:
             return gnn.fresh_iteration, minibatches
         minibatch = next(minibatches)
@@ -416,8 +458,8 @@ class FreshIterations:
         )
 
     def close(self):
-        """End the threads that sample ahead."""
-        for minibatches in (self.minibatches, *self.others):
+        """End the threads that sample ahead, and the reads ahead."""
+        for minibatches in (self.passes, self.minibatches, *self.others):
             minibatches.close()
 
 

@@ -90,17 +90,27 @@ class GasIterations:
         ahead = base.refreshed_ahead(run, order.shuffle.batches)
         self.others = [cluster_batches(run, order, steps) for steps in ahead]
         self.histories = self.cache = histories_of(run)
+        self.passes = run.read_ahead(self._passes(), lambda near: near.nodes, predicted=True)
+
+    def _passes(self):
+        """Yield the `Neighborhood` of each pass: a step's forward-only passes come first."""
+        while True:
+            for batches in (*self.others, self.batches):
+                with timed("sampling"):
+                    near = neighborhood(self.run.graph, next(batches))
+                yield near
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
         run, L = self.run, self.run.config.layers
         done = [
-            self._forward(next(others), run.forward_only(), L - 1)[-1]._replace(inputs=0)
-            for others in self.others
+            self._forward(next(self.passes), run.forward_only(), L - 1)[-1]._replace(inputs=0)
+            for _ in self.others
         ]
-        batch, passes = next(self.batches), run.passes()
-        s = len(batch)
-        nodes, A, X, counts = self._forward(batch, passes, L)
+        near, passes = next(self.passes), run.passes()
+        s = near.block.n_dst
+        nodes, A, X, counts = self._forward(near, passes, L)
+        batch = nodes[:s]
         H = passes.forward(L, A, X, nodes)
         loss = run.stack.loss(passes.classify(H, batch), *run.targets(batch))
 
@@ -110,16 +120,17 @@ class GasIterations:
 
         return Step(loss.value, passes.gradients, s, counts.plus(*done))
 
-    def _forward(self, batch, passes, last):
-        """Compute layers 1 .. L - 1 of a batch into the histories.
+    def _forward(self, near, passes, last):
+        """Compute layers 1 .. L - 1 of a batch, given its `Neighborhood`, into the histories.
 
         Return the nodes and the matrix of all layers, the input of layer `last`, and the counts.
         """
         run, histories, L = self.run, self.histories, self.run.config.layers
+        nodes, block = near
         with timed("sampling"):
-            nodes, block = neighborhood(run.graph, batch)
             A = run.block_operand(block, nodes)
-        s, outside = len(batch), nodes[len(batch) :]
+        s = block.n_dst
+        batch, outside = nodes[:s], nodes[s:]
 
         X = run.load(nodes)
         for l in range(1, L):
@@ -133,7 +144,8 @@ class GasIterations:
         return nodes, A, X, counts
 
     def close(self):
-        """Do nothing: there is no thread."""
+        """End the reads ahead, if there are any."""
+        self.passes.close()
 
 
 def cluster_order(run):

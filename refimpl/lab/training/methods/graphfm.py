@@ -95,16 +95,23 @@ class GraphFmIterations:
     def __init__(self, run):
         self.run, self.batches = run, cluster_batches(run, cluster_order(run))
         self.histories = self.cache = histories_of(run)
+        self.passes = run.read_ahead(self._passes(), lambda near: near.nodes, predicted=True)
+
+    def _passes(self):
+        """Yield the `Neighborhood` of each batch."""
+        while True:
+            with timed("sampling"):
+                near = neighborhood(self.run.graph, next(self.batches))
+            yield near
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
         run, histories, L = self.run, self.histories, self.run.config.layers
         beta = run.config.method.beta
-        batch, passes = next(self.batches), run.passes()
-        s = len(batch)
+        (nodes, block), passes = next(self.passes), run.passes()
+        s = block.n_dst
+        batch, outside = nodes[:s], nodes[s:]
         with timed("sampling"):
-            nodes, block = neighborhood(run.graph, batch)
-            outside = nodes[s:]
             A = run.block_operand(block, nodes)
             outer = outer_block(A.graph_t, s)
             A_outer = run.block_operand(outer, np.concatenate([outside, batch]))
@@ -130,7 +137,8 @@ class GraphFmIterations:
         return Step(loss.value, passes.gradients, s, counts)
 
     def close(self):
-        """Do nothing: there is no thread."""
+        """End the reads ahead, if there are any."""
+        self.passes.close()
 
 
 def outer_block(transpose, s):
