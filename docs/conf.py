@@ -24,6 +24,7 @@ extensions = [
     "gallery",
     "exercise_list",
     "teaching",
+    "examples",
     "playground",
     "page_questions",
     "course_material",

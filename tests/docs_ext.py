@@ -9,9 +9,7 @@ DOCS = ROOT / "docs"
 
 sys.path.append(str(DOCS / "_ext"))
 paper_lines = importlib.import_module("paper_lines")
-paper_statements = importlib.import_module("paper_statements")
-kernel_lines = importlib.import_module("kernel_lines")
-code_places = importlib.import_module("code_places")
+kernel_marks = importlib.import_module("kernel_marks")
 deck_source = importlib.import_module("deck_source")
 result_cells = importlib.import_module("result_cells")
 worked_examples = importlib.import_module("worked_examples")

@@ -1,18 +1,15 @@
 """docs/algorithms.toml: every printed line has its mark in the reference, every mark its line."""
 
 import ast
-import inspect
 import re
-import sys
 from itertools import pairwise
 from pathlib import Path
 
+import lines_in_order
 import pytest
-from docs_ext import DOCS, kernel_lines, paper_lines
+from docs_ext import DOCS, paper_lines
 
-import refimpl
 from refimpl.lab.apps.papers import Gist
-from refimpl.lab.data.karate import karate_dataset
 
 ALGORITHMS = paper_lines.load_algorithms()
 PAPERS = {"ipdps19": 6, "jpdc21": 8, "vldb24": 1}  # how many numbered algorithms each has
@@ -35,15 +32,15 @@ def test_every_line_has_a_mark_and_every_mark_a_line(key):
 
 @pytest.mark.parametrize(
     "key, place, numbers",
-    [pytest.param(*found, id=" ".join(found[:2])) for found in paper_lines.sequences()],
+    [pytest.param(*found, id=" ".join(found[:2])) for found in lines_in_order.sequences()],
 )
 def test_lines_stand_in_the_papers_order(key, place, numbers):
     """Those of each function; a line may stand elsewhere only where an entry says why."""
-    paper_lines.check_order(key, place, numbers)
+    lines_in_order.check_order(key, place, numbers)
 
 
 def test_reasons_for_another_order_name_a_function_with_marks():
-    known = {(key, place) for key, place, _ in paper_lines.sequences()}
+    known = {(key, place) for key, place, _ in lines_in_order.sequences()}
     for key, algorithm in ALGORITHMS.items():
         for entry in algorithm.get("out_of_order", ()):
             assert (key, entry["where"]) in known
@@ -52,13 +49,13 @@ def test_reasons_for_another_order_name_a_function_with_marks():
 
 def test_a_line_out_of_order_and_a_reason_too_many_are_noticed(monkeypatch):
     place = "refimpl.graph.transpose:transpose_perm"
-    paper_lines.check_order("jpdc21:6", place, [1, 2, 2, 5])
+    lines_in_order.check_order("jpdc21:6", place, [1, 2, 2, 5])
     with pytest.raises(ValueError, match=r"lines \[3\] stand behind"):
-        paper_lines.check_order("jpdc21:6", place, [1, 4, 3, 5])
-    monkeypatch.setattr(paper_lines, "excuses", lambda key, place: {4: "there is a reason"})
-    paper_lines.check_order("jpdc21:6", place, [1, 4, 3, 5])
+        lines_in_order.check_order("jpdc21:6", place, [1, 4, 3, 5])
+    monkeypatch.setattr(lines_in_order, "excuses", lambda key, place: {4: "there is a reason"})
+    lines_in_order.check_order("jpdc21:6", place, [1, 4, 3, 5])
     with pytest.raises(ValueError, match="line 4 needs no reason"):
-        paper_lines.check_order("jpdc21:6", place, [1, 3, 4, 5])
+        lines_in_order.check_order("jpdc21:6", place, [1, 3, 4, 5])
 
 
 ITERATIONS = {  # one iteration of training: the function that is whole, and its lines
@@ -74,10 +71,10 @@ def test_one_iteration_is_one_function_in_the_papers_order(place):
     path, first, source = paper_lines.source_of(place)
     rows = source.splitlines()
     found = paper_lines.marks(source)
-    numbers = paper_lines.numbers_in_order(found, None)
+    numbers = lines_in_order.numbers_in_order(found, None)
     silent = ALGORITHMS[key]["silent"]
     assert sorted(set(numbers)) == [n for n in printed if n not in silent]
-    assert numbers == sorted(numbers) and not paper_lines.excuses(key, place)
+    assert numbers == sorted(numbers) and not lines_in_order.excuses(key, place)
     for mark in found:
         print(f"{mark.lines[0]:2} {path}:{first + mark.row - 1} {rows[mark.row - 1].strip()}")
 
@@ -98,7 +95,7 @@ def test_two_lines_of_an_iteration_that_change_places_are_noticed(place):
         rows[after.row - 1] = rows[after.row - 1].replace(second, first)
         changed = paper_lines.marks("\n".join(rows))
         with pytest.raises(ValueError, match=rf"lines \[.*{mark.lines[0]}"):
-            paper_lines.check_order(key, place, paper_lines.numbers_in_order(changed, None))
+            lines_in_order.check_order(key, place, lines_in_order.numbers_in_order(changed, None))
         swapped += 1
     assert swapped == pairs
 
@@ -192,73 +189,6 @@ def owner(code):
     return paper_lines.innermost(source, code.row).partition(".")[0]
 
 
-def test_the_kernels_of_freshgnn_are_those_that_its_lines_call():
-    """Calls are watched while iterations run, in refimpl; each is of the line under way."""
-    algorithm = ALGORITHMS["vldb24:1"]
-    lines_of_rows = {}
-    for line in paper_lines.paper_lines("vldb24:1"):
-        for code in line.code:
-            for row in statement_rows(code):
-                lines_of_rows.setdefault((code.path, row), set()).add(line.number)
-    listed = {(e["line"], kernel) for e in algorithm["kernels"] for kernel in e["calls"]}
-    kernels = {code_of(kernel): kernel for _, kernel in listed}
-    seen = set()
-
-    def watch(frame, event, argument):
-        kernel = kernels.get(frame.f_code) if event == "call" else None
-        while kernel and (frame := frame.f_back) is not None:
-            file = Path(frame.f_code.co_filename)
-            if file.is_relative_to(paper_lines.PACKAGES):
-                place = file.relative_to(paper_lines.PACKAGES).as_posix(), frame.f_lineno
-                seen.update((line, kernel) for line in lines_of_rows.get(place, ()))
-
-    method = refimpl.methods.Fresh(batch_size=6, fanouts=(3, 3), t_stale=2, draw_all=True)
-    config = refimpl.TrainConfig(model="sage", method=method, layers=2, hidden=4, epochs=1, rng=1)
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        refimpl.train(karate_dataset(), config)
-    finally:
-        sys.setprofile(before)
-    assert listed <= seen
-
-
-def code_of(place):
-    """Return the code object of "module:name"."""
-    return inspect.unwrap(paper_lines.find(place)).__code__
-
-
-def statement_rows(code):
-    """Return the rows of the statement, or of its head, that a line of code is part of."""
-    tree = ast.parse(dict(paper_lines.whole_reference())[code.path])
-    around = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt) and node.lineno <= code.row <= node.end_lineno
-    ]
-    inner = max(around, key=lambda node: node.lineno)
-    body = getattr(inner, "body", None)
-    return range(inner.lineno, body[0].lineno if body else inner.end_lineno + 1)
-
-
-def test_the_kernels_of_a_line_are_found_in_both_packages():
-    """Line 13 of FreshGNN's Algorithm 1, say."""
-    rows = kernel_lines.kernel_lines("vldb24:1")
-    (read,) = (row for row in rows if row.line == 13)
-    assert [code.path for code in read.reference] == ["refimpl/history/iteration.py"]
-    assert (read.kernel.name, read.kernel.path) == ("cache_read", "refimpl/history/entries.py")
-    assert [(place.name, place.path) for place in read.fast] == [
-        ("cache_read", "fastimpl/history/entries.py"),
-        ("gather", "fastimpl/history/_entries.pyx"),
-        ("join", "fastimpl/history/_entries.pyx"),
-    ]
-    for row in rows:
-        assert len(row.fast) > 1, row
-        for place in [row.kernel, *row.fast]:
-            text = (paper_lines.PACKAGES / place.path).read_text().splitlines()
-            assert f"def {place.name}(" in "".join(text[place.row - 1 : place.row + 2])
-
-
 def test_a_restated_algorithm_maps_to_lines_with_code():
     for algorithm in ALGORITHMS.values():
         if "same_as" in algorithm:
@@ -283,8 +213,23 @@ def test_a_lost_mark_is_noticed(monkeypatch):
             paper_lines.paper_lines("jpdc21:6")
 
 
+def check_paraphrases(found):
+    """Raise ValueError unless all lines that are not silent have words, and no others have."""
+    if unknown := set(found) - set(ALGORITHMS):
+        raise ValueError(f"paraphrases of {sorted(unknown)}, which are no algorithms")
+    for key, algorithm in ALGORITHMS.items():
+        printed = set(range(1, algorithm["lines"] + 1)) - set(algorithm["silent"])
+        said = {int(number) for number in found.get(key, {})}
+        for what, lines in (
+            ("lines without words", printed - said),
+            ("words without a line", said - printed),
+        ):
+            if lines:
+                raise ValueError(f"{key}: {what}: {sorted(lines)}")
+
+
 def test_every_line_has_words_and_all_words_a_line():
-    paper_lines.check_paraphrases(paper_lines.load_paraphrases())
+    check_paraphrases(paper_lines.load_paraphrases())
 
 
 @pytest.mark.parametrize(
@@ -301,7 +246,7 @@ def test_words_too_few_and_too_many_are_noticed(change, message):
     words = paper_lines.load_paraphrases()
     change(words)
     with pytest.raises(ValueError, match=message):
-        paper_lines.check_paraphrases(words)
+        check_paraphrases(words)
 
 
 def test_words_are_not_the_papers():

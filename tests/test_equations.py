@@ -1,11 +1,14 @@
 """docs/equations.toml: every numbered equation and theorem has its function, or a reason."""
 
+import ast
 import re
 
 import pytest
-from docs_ext import DOCS, paper_lines, paper_statements
+from docs_ext import DOCS, paper_lines
 
-PRINTED, STATEMENTS = paper_statements.load_statements()
+from refimpl.lab.apps import papers
+
+PRINTED, STATEMENTS = paper_lines.load_statements()
 NUMBERS = {  # in the papers
     "ipdps19": {"equation": 4, "theorem": 2},
     "jpdc21": {"equation": 14, "theorem": 2},
@@ -13,6 +16,40 @@ NUMBERS = {  # in the papers
 }
 IDS = ["{}-{}-{}".format(*key) for key in STATEMENTS]
 KINDS = {"Eq": "equation", "Theorem": "theorem"}  # in docs/errata.md
+
+STATEMENT = re.compile(
+    r"(IPDPS'19|JPDC'21|VLDB'24|FreshGNN) (Equation|Theorem)s? (\d+(?:(?:, | and )\d+)*)"
+)
+OF_BOTH = re.compile(r"(Equation|Theorem) (\d+) of both papers")  # the first two
+
+
+def statements_named(docstring):
+    """Return the keys of the equations and theorems of the papers that a docstring names."""
+    text, named = " ".join((docstring or "").split()), set()
+    papers_of = {title: paper for paper, title in papers.TITLES.items()} | {"FreshGNN": "vldb24"}
+    for title, kind, numbers in STATEMENT.findall(text):
+        named |= {(papers_of[title], kind.lower(), int(n)) for n in re.findall(r"\d+", numbers)}
+    for kind, number in OF_BOTH.findall(text):
+        named |= {(paper, kind.lower(), int(number)) for paper in ("ipdps19", "jpdc21")}
+    return named
+
+
+def docstrings():
+    """Yield ("module:name", docstring) of every class and function of refimpl that has one."""
+    for path, source in paper_lines.whole_reference():
+        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name, docstring in docstrings_in(ast.parse(source).body):
+            yield f"{module}:{name}", docstring
+
+
+def docstrings_in(body):
+    """Yield (qualified name, docstring) of the classes and functions of a body that have one."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if docstring := ast.get_docstring(node):
+                yield node.name, docstring
+            for name, docstring in docstrings_in(node.body):
+                yield f"{node.name}.{name}", docstring
 
 
 def places_of(entry):
@@ -41,18 +78,18 @@ def test_each_has_functions_that_name_it_or_a_reason(key):
     assert len(places) == len(set(places))
     for place in places:
         found = paper_lines.find(place)
-        assert key in paper_statements.statements_named(found.__doc__), place
+        assert key in statements_named(found.__doc__), place
 
 
 def test_whatever_names_one_is_listed():
     """And there is no number that the papers do not have."""
-    for place, docstring in paper_statements.docstrings():
-        for key in paper_statements.statements_named(docstring):
+    for place, docstring in docstrings():
+        for key in statements_named(docstring):
             assert place in places_of(STATEMENTS[key]), (place, key)
 
 
 def test_names_in_docstrings():
-    named = paper_statements.statements_named
+    named = statements_named
     assert named("JPDC'21 Equations 4 and 6, as IPDPS'19\n    Equation 1.") == {
         ("jpdc21", "equation", 4),
         ("jpdc21", "equation", 6),

@@ -4,8 +4,9 @@ import re
 from collections import defaultdict
 from pathlib import Path
 
+import lines_in_order
 import pytest
-from docs_ext import DOCS, code_places, paper_lines
+from docs_ext import kernel_marks, paper_lines
 
 import fastimpl
 
@@ -18,9 +19,26 @@ DEFINITION = re.compile(
 ON_ONE_ROW = re.compile(r"^(?:cdef|cpdef|def)\b[^\n=#()]*?\b(\w+)\((.*)\)[^\n:]*:\n", re.M)
 
 
+def check_marks(found):
+    """Raise ValueError unless each KernelMark names lines that are printed and not silent."""
+    source = paper_lines.source_of("refimpl.layers.gat:gat_backward")[2]
+    equations = {int(number) for number in re.findall(r"  # GAT\.(\d+): ", source)}
+    printed = {"GAT": (equations, equations)}
+    for algorithm in paper_lines.load_algorithms().values():
+        lines = set(range(1, algorithm["lines"] + 1))
+        printed[kernel_marks.prefix_of(algorithm)] = lines, lines - set(algorithm["silent"])
+    for mark in found:
+        where = f"{mark.place.path}:{mark.place.row}"
+        if mark.prefix not in printed:
+            raise ValueError(f"{where}: lines {mark.lines} of no algorithm")
+        lines, said = printed[mark.prefix]
+        if not lines.issuperset(mark.lines) or not said.intersection(mark.lines):
+            raise ValueError(f"{where}: {mark.prefix} has no lines {mark.lines}")
+
+
 def test_each_mark_of_a_kernel_is_a_line_of_a_paper():
-    marks = code_places.kernel_marks()
-    code_places.check_marks(marks)
+    marks = kernel_marks.kernel_marks()
+    check_marks(marks)
     assert {mark.prefix for mark in marks} == MARKED
     assert all(mark.place.name or mark.place.path.endswith(".h") for mark in marks)
 
@@ -38,7 +56,7 @@ def test_each_mark_of_a_kernel_is_a_line_of_a_paper():
 )
 def test_a_mark_of_no_line_is_noticed(text, message):
     with pytest.raises(ValueError, match=message):
-        code_places.check_marks(code_places.marks_of("a.pyx", text))
+        check_marks(kernel_marks.marks_of("a.pyx", text))
 
 
 def test_marks_of_kernels_are_read():
@@ -50,8 +68,8 @@ def test_marks_of_kernels_are_read():
         "    z = y  # 3 of them\n"
         "    w = z  # GAT.8 10\n"
     )
-    place = code_places.Place("a.pyx", 4, "pop")
-    assert code_places.marks_of("a.pyx", source) == [
+    place = kernel_marks.Place("a.pyx", 4, "pop")
+    assert kernel_marks.marks_of("a.pyx", source) == [
         (place, "J3", [24, 25]),
         (place, "J3", [27]),
         (place, "I3", [21]),
@@ -63,49 +81,39 @@ def test_marks_of_kernels_are_read():
 def test_bare_marks_of_a_file_are_of_one_algorithm():
     """Marks of any other algorithm have a prefix: `# J4:17` in pin_tile.py."""
     found = defaultdict(set)
-    for key, place, numbers in paper_lines.sequences():
+    for key, place, numbers in lines_in_order.sequences():
         path, _, source = paper_lines.source_of(place)
-        bare = paper_lines.numbers_in_order(paper_lines.marks(source), None)
+        bare = lines_in_order.numbers_in_order(paper_lines.marks(source), None)
         if bare == numbers and not path.startswith("refimpl/lab/"):
             found[path].add(key)
     assert {path: keys for path, keys in found.items() if len(keys) > 1} == {}
     assert found["refimpl/samplers/pin_tile.py"] == {"jpdc21:3"}
 
 
-def keys_of_the_page():
-    (content,) = re.findall(
-        r"```{code-places}\n(.*?)```", (DOCS / "algorithms.md").read_text(), re.S
-    )
-    return content.split()
+@pytest.mark.parametrize("key", ["jpdc21:4", "vldb24:1"])
+def test_rows_beside_the_paper_lead_to_kernels_with_the_mark(key):
+    algorithm, found = paper_lines.load_algorithms()[key], 0
+    for line in paper_lines.paper_lines(key):
+        for place in kernel_marks.in_kernels(algorithm, [line.number]):
+            row = (paper_lines.PACKAGES / place.path).read_text().splitlines()[place.row - 1]
+            assert kernel_marks.prefix_of(algorithm) + ":" in row and "#" in row, place
+            found += 1
+    assert found > 9
 
 
-@pytest.mark.parametrize("key", keys_of_the_page())
-def test_the_table_leads_to_rows_with_the_mark(key):
-    found = code_places.find_code(key)
-    last = key.replace(".", ":").split(":")[-1]
-    for place in found.kernels + found.reference:
-        row = (paper_lines.PACKAGES / place.path).read_text().splitlines()[place.row - 1]
-        assert "theorem" in key or re.search(rf"(#|/\*).*\b{last}\b", row), place
-    assert found.reference
-
-
-def test_the_table_has_kernels_where_there_are_two_codes():
-    kernels = {key: code_places.find_code(key).kernels for key in keys_of_the_page()}
-    assert [(place.path, place.name) for place in kernels["vldb24:1:13"]] == [
+def test_the_kernels_of_a_line_are_named_once():
+    algorithms = paper_lines.load_algorithms()
+    kernels = {
+        (key, n): [(p.path, p.name) for p in kernel_marks.in_kernels(algorithms[key], [n])]
+        for key, n in (("vldb24:1", 13), ("vldb24:1", 20), ("jpdc21:4", 17), ("jpdc21:1", 3))
+    }
+    assert kernels["vldb24:1", 13] == [
         ("fastimpl/history/_entries.pyx", "gather"),
         ("fastimpl/history/_entries.pyx", "join"),
     ]
-    assert [(place.path, place.name) for place in kernels["jpdc21:4:17"]] == [
-        ("fastimpl/samplers/_pin_tile.pyx", "pop")
-    ]
-    assert {place.name for place in kernels["GAT.5"]} == {"edge_gradients"}
-    assert kernels["jpdc21:theorem:2"] == []
-
-
-@pytest.mark.parametrize("key", ["jpdc21:4:37", "jpdc21:4", "GAT.22", "jpdc21:theorem:3", "x:1:2"])
-def test_a_key_of_nothing_is_refused(key):
-    with pytest.raises(ValueError, match="no line, equation or theorem"):
-        code_places.find_code(key)
+    assert [name for _, name in kernels["vldb24:1", 20]].count("replace") == 1
+    assert kernels["jpdc21:4", 17] == [("fastimpl/samplers/_pin_tile.pyx", "pop")]
+    assert kernels["jpdc21:1", 3] == []
 
 
 def signatures(source):

@@ -12,11 +12,11 @@ import re
 from pathlib import Path
 
 from docutils import nodes
+from generated import directive
 from paper_lines import DOCS, PACKAGES
 from paper_lines import find as find_place
 from source_pages import link_to
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective
 
 import refimpl
 from refimpl.lab.backend import find, homes
@@ -37,7 +37,7 @@ def table_of(names):
     for name in names:
         summary = inspect.getdoc(find(refimpl, name)).partition("\n")[0]
         lines += [f"   * - :py:obj:`~{path_of(name)}`", f"     - {summary}"]
-    return lines
+    return [*lines, ""]
 
 
 def path_of(name):
@@ -58,37 +58,23 @@ def documentation_of(name):
     return [f".. autofunction:: {path_of(name)}", ""]
 
 
-class Api(SphinxDirective):
-    """The names that stand in it, in a table and one after the other."""
-
-    has_content = True
-
-    def run(self):
-        names = " ".join(self.content).split()
-        unknown = [name for name in names if name not in homes()]
-        if unknown:
-            raise self.error(f"api: no public names: {', '.join(unknown)}")
-        lines = table_of(names)
-        for name in names:
-            lines += ["", *documentation_of(name)]
-        return parsed(self, lines)
+def api(content):
+    """Return the names that stand in it, in a table and one after the other."""
+    names = content.split()
+    unknown = [name for name in names if name not in homes()]
+    if unknown:
+        raise ValueError(f"no public names: {', '.join(unknown)}")
+    return markdown(table_of(names) + [line for name in names for line in documentation_of(name)])
 
 
-class ApiTable(SphinxDirective):
-    """The table of a topic."""
-
-    required_arguments = 1
-
-    def run(self):
-        topic = self.arguments[0]
-        self.env.note_dependency(str(DOCS / "reference" / f"{topic}.md"))
-        return parsed(self, table_of(names_of_topic(topic)))
+def api_table(topic):
+    """Return the table of a topic."""
+    return markdown(table_of(names_of_topic(topic)))
 
 
-def parsed(directive, lines):
-    """Return the nodes of reStructuredText on a Markdown page."""
-    text = "\n".join(["````{eval-rst}", ".. py:currentmodule:: refimpl", "", *lines, "````"])
-    return directive.parse_text_to_nodes(text)
+def markdown(lines):
+    """Return reStructuredText as Markdown."""
+    return "\n".join(["````{eval-rst}", ".. py:currentmodule:: refimpl", "", *lines, "````"])
 
 
 def link_names(app, doctree):
@@ -122,7 +108,7 @@ def link_sources(app, doctree):
             row = inspect.getsourcelines(inspect.unwrap(found))[1]
         except TypeError:  # a field, or compiled
             continue
-        link = link_to(path.as_posix(), row, "[source]", here=False)
+        link = link_to(app.env, path.as_posix(), row, "[source]")
         link["classes"].append("viewcode-link")
         signature += link
 
@@ -135,8 +121,8 @@ def ancestors(node):
 
 
 def setup(app):
-    app.add_directive("api", Api)
-    app.add_directive("api-table", ApiTable)
+    app.add_directive("api", directive(api))
+    app.add_directive("api-table", directive(api_table))
     app.connect("doctree-read", link_names)
     app.connect("doctree-read", link_sources)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -9,6 +9,7 @@ it is closed at first, under the words of the option; with `from`, the lines bef
 
 from docutils import nodes
 from folding import folded_part_of
+from kernel_marks import in_kernels
 from paper_lines import (
     DOCS,
     PACKAGES,
@@ -56,9 +57,10 @@ class PaperBesideCode(SphinxDirective):
                 if code.path != path:
                     path = code.path
                     self.env.note_dependency(str(PACKAGES / path))
-                    place = link_to(path, 0, path, here=False)
+                    place = link_to(self.env, path, 0, path)
                     done += nodes.paragraph("", "", place, classes=["code-place"])
                 done += self.code(code)
+            done += self.kernels(algorithm, [line.number for line in row.lines])
             shown = nodes.container("", said, done, classes=["beside-row"])
             if row.lines[-1].number < first:
                 before.append(shown)
@@ -83,10 +85,20 @@ class PaperBesideCode(SphinxDirective):
             paragraph += nodes.inline("", note, classes=["beside-same"])
         return paragraph
 
+    def kernels(self, algorithm, numbers):
+        """Return a paragraph that leads to the kernels that are some lines, if there are any."""
+        places = in_kernels(algorithm, numbers)
+        shown = nodes.paragraph("", "in Cython: ", classes=["code-place"])
+        for place in places:
+            self.env.note_dependency(str(PACKAGES / place.path))
+            text = f"{place.name or place.path.rpartition('/')[2]}:{place.row}"
+            shown += [link_to(self.env, place.path, place.row, text), nodes.Text(" ")]
+        return [shown] if places else []
+
     def code(self, code):
         """Return a line of code, as a whole statement, whose number leads to the source."""
         text = statement(code.path, code.row)
-        block = numbered_code(text, text, path=code.path, rows=[code.row], anchored=False)
+        block = numbered_code(text, text, path=code.path, rows=[code.row])
         block["language"] = "python"
         self.set_source_info(block)
         return block

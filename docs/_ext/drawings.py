@@ -14,9 +14,9 @@ import sys
 from pathlib import Path
 
 from docutils import nodes
-from generated import read_again
+from generated import read_again, role
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parents[1]
 if str(DOCS) not in sys.path:
@@ -29,14 +29,8 @@ logger = logging.getLogger(__name__)
 PAGE = re.compile(r'href="page:([^"]+)"')
 
 
-class drawing_panels(nodes.General, nodes.Element):
-    """The pictures of a drawing; `panels` are their SVG, with links as "page:learn/frontier"."""
-
-
-def options_of(functions):
-    """Return the options of the directive: the keyword arguments of all drawings."""
-    names = {name for function in functions for name in inspect.signature(function).parameters}
-    return dict.fromkeys(sorted(names), str)
+# of the directive: the keyword arguments of all drawings
+OPTIONS = {name: str for made in drawings().values() for name in inspect.signature(made).parameters}
 
 
 class DrawingDirective(SphinxDirective):
@@ -44,24 +38,34 @@ class DrawingDirective(SphinxDirective):
 
     required_arguments = 1
     has_content = True
-    option_spec = options_of(drawings().values())
+    option_spec = OPTIONS
 
-    def run(self):
+    def drawing(self):
+        """Return the drawing that is named, with the options."""
         name, known = self.arguments[0], drawings()
         if name not in known:
-            raise self.error(f"drawing: {name!r} is none of {', '.join(known)}")
+            raise self.error(f"{self.name}: {name!r} is none of {', '.join(known)}")
+        asked = {key: value for key, value in self.options.items() if key in OPTIONS}
         try:
-            drawing = known[name](**self.options)
+            return known[name](**asked)
         except (TypeError, KeyError, ValueError) as error:
             raise self.error(f"drawing: {name} {self.options}: {error}") from error
+
+    def link(self, found):
+        """Return a link to a page, as "page:learn/frontier", as seen from this page."""
+        page, here = found[1], self.env.docname
+        if page not in self.env.found_docs:
+            raise self.error(f"drawing: {self.arguments[0]} leads to {page}, which is no page")
+        return f'href="{self.env.app.builder.get_relative_uri(here, page)}"'
+
+    def run(self):
+        name, drawing = self.arguments[0], self.drawing()
         number = self.env.new_serialno("drawing")
         figure = nodes.figure(classes=["drawing", f"of-{name}"])
         self.set_source_info(figure)
-        markup = [panel.markup(f"drawing-{number}-{k}") for k, panel in enumerate(drawing.panels)]
-        for page in {page for one in markup for page in PAGE.findall(one)}:
-            if page not in self.env.found_docs:
-                raise self.error(f"drawing: {name} leads to {page}, which is no page")
-        figure += drawing_panels("", panels=markup)
+        panels = "".join(p.markup(f"drawing-{number}-{k}") for k, p in enumerate(drawing.panels))
+        html = f'<div class="panels">{PAGE.sub(self.link, panels)}</div>\n'
+        figure += nodes.raw("", html, format="html")
         caption = nodes.caption()
         if self.content:
             said = self.parse_content_to_nodes()
@@ -73,58 +77,33 @@ class DrawingDirective(SphinxDirective):
         return [figure]
 
 
-class lit_words(nodes.Inline, nodes.TextElement):
-    """Words that name a kind of shape; `shapes` is "DRAWING:KIND"."""
+def lit(text):
+    """Return words that name a kind of shape: "words <DRAWING:KIND>"."""
+    found = re.fullmatch(r"(.+?)\s*<([\w-]+):(\w+)>", text, re.S)
+    if not found or found[2] not in drawings() or found[3] not in KINDS:
+        kinds = ", ".join(KINDS)
+        raise ValueError(f"expected text <DRAWING:KIND>, a kind of {kinds}; got {text!r}")
+    return nodes.inline("", found[1], classes=["lit", f"{found[2]}:{found[3]}"])
 
 
-class LitRole(SphinxRole):
-    """See the module."""
-
-    def run(self):
-        found = re.fullmatch(r"(.+?)\s*<([\w-]+):(\w+)>", self.text, re.S)
-        if found and found[2] in drawings() and found[3] in KINDS:
-            return [lit_words("", found[1], shapes=f"{found[2]}:{found[3]}")], []
-        said = f"lit: expected text <DRAWING:KIND>, a kind of {', '.join(KINDS)}; got {self.text!r}"
-        return [], [self.inliner.reporter.error(said, line=self.lineno)]
-
-
-def check_lit(app, doctree, docname):
+def check_lit(app, doctree):
     """Warn of words that light nothing on their page."""
     shown = {}
     for figure in doctree.findall(nodes.figure):
         name = next((one[3:] for one in figure["classes"] if one.startswith("of-")), None)
-        panels = "".join("".join(one["panels"]) for one in figure.findall(drawing_panels))
+        panels = "".join(one.astext() for one in figure.findall(nodes.raw))
         shown[name] = shown.get(name, "") + panels
-    for words in doctree.findall(lit_words):
-        name, kind = words["shapes"].split(":")
-        if f'"d-{kind}"' not in shown.get(name, ""):
-            logger.warning("lit: nothing on the page is %s", words["shapes"], location=words)
-
-
-def visit_lit(translator, node):
-    marks = {"data-lit": node["shapes"], "class": "lit"}
-    translator.body.append(translator.starttag(node, "span", "", **marks))
-
-
-def visit_panels(translator, node):
-    """Write the pictures."""
-    builder = translator.builder
-    here = builder.current_docname
-
-    def uri(found):
-        return f'href="{builder.get_relative_uri(here, found[1])}"'
-
-    panels = "".join(PAGE.sub(uri, panel) for panel in node["panels"])
-    translator.body.append(f'<div class="panels">{panels}</div>\n')
-    raise nodes.SkipNode
+    for words in doctree.findall(nodes.inline):
+        if words["classes"][:1] == ["lit"]:
+            name, kind = words["classes"][1].split(":")
+            if f'"d-{kind}"' not in shown.get(name, ""):
+                logger.warning("lit: nothing on the page is %s:%s", name, kind, location=words)
 
 
 def setup(app):
-    app.add_node(drawing_panels, html=(visit_panels, None))
     app.add_directive("drawing", DrawingDirective)
-    app.add_node(lit_words, html=(visit_lit, lambda self, node: self.body.append("</span>")))
-    app.add_role("lit", LitRole())
-    app.connect("doctree-resolved", check_lit)
+    app.add_role("lit", role(lit))
+    app.connect("doctree-read", check_lit)
     app.add_css_file("drawings.css")
     app.add_js_file("lit.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

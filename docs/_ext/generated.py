@@ -1,34 +1,60 @@
-"""Directives whose content is Markdown that a function returns, and tables in Markdown.
+"""Directives and roles whose content a function returns, and tables in Markdown.
 
-Pages with such a directive, a worked example or a drawing are read again in each build: what they
-show depends on code and files that Sphinx does not watch.
+Pages with such a directive or role, a worked example or a drawing are read again in each build:
+what they show depends on code and files that Sphinx does not watch.
 """
 
 import inspect
 import re
 
-from sphinx.util.docutils import SphinxDirective
+from docutils import nodes
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 
 def directive(function):
-    """Return a directive that shows what `function` makes of its arguments, and of `content`."""
+    """Return a directive that shows what `function` makes of its arguments, and of `content`.
+
+    A function with a parameter `env` gets the environment of the build.
+    """
     names = inspect.signature(function).parameters.keys()
 
     class Generated(SphinxDirective):
-        required_arguments = len(names - {"content"})
-        final_argument_whitespace = len(names) == 1
+        required_arguments = len(names - {"content", "env"})
+        final_argument_whitespace = required_arguments == 1
         has_content = "content" in names
 
         def run(self):
             read_again(self.env)
-            given = {"content": "\n".join(self.content)} if self.has_content else {}
+            given = {"content": "\n".join(self.content), "env": self.env}
             try:
-                text = function(*self.arguments, **given)
+                text = function(*self.arguments, **{n: given[n] for n in names & given.keys()})
             except (LookupError, ValueError) as error:
                 raise self.error(f"{self.name}: {error}") from error
             return self.parse_text_to_nodes(text, allow_section_headings=True)
 
     return Generated
+
+
+def role(function, *classes):
+    """Return a role that shows what `function` makes of its text: a node, or words of some classes.
+
+    A function with a parameter `env` gets the environment of the build.
+    """
+    names = inspect.signature(function).parameters.keys()
+
+    class Generated(SphinxRole):
+        def run(self):
+            read_again(self.env)
+            try:
+                made = function(self.text, **dict.fromkeys(names & {"env"}, self.env))
+            except (LookupError, ValueError) as error:
+                words = f"{self.name}: {error}"
+                return [], [self.inliner.reporter.error(words, line=self.lineno)]
+            if isinstance(made, str):
+                made = nodes.inline("", made, classes=[*classes])
+            return [made], []
+
+    return Generated()
 
 
 def table(titles, rows, widths=(), kind=""):

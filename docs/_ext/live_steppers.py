@@ -18,11 +18,13 @@ The pages are written to steppers/ of the site; docs/_static/steppers.js tells t
 
 import functools
 import re
+from html import escape
 from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from generated import role
+from sphinx.util.docutils import SphinxDirective
 from sphinx.util.osutil import relative_uri
 
 from refimpl._support.whole_files import replacing
@@ -31,10 +33,6 @@ from refimpl.lab.apps.stepper.places import step_at
 from refimpl.lab.apps.stepper.recipes import recipes
 
 FOLDER = "steppers"
-
-
-class stepper_frame(nodes.General, nodes.Element):
-    """A stepper in a frame: its `name`, its address in the site, `uri`, and its `title`."""
 
 
 @functools.cache
@@ -72,51 +70,33 @@ class StepperDirective(SphinxDirective):
             title = self.options.get("title", recorded(name)[0].title)
         except ValueError as error:
             raise self.error(f"stepper: {error}") from error
-        frame = stepper_frame(name=name, uri=uri, title=title)
-        self.set_source_info(frame)
-        return [frame]
+        uri = escape(seen_from(self.env.app.builder, self.env.docname, uri))
+        title = escape(title)
+        html = (
+            f'<figure class="stepper"><iframe name="stepper-{name}" src="{uri}" '
+            f'title="Stepper: {title}" loading="lazy"></iframe>'
+            f'<figcaption>{title}. <a href="{uri}" target="_blank" rel="noopener">Open it alone'
+            "</a></figcaption></figure>\n"
+        )
+        return [nodes.raw("", html, format="html", stepper=name)]
 
 
-class StepRole(SphinxRole):
-    """A link to a step of a stepper."""
-
-    def run(self):
-        found = re.fullmatch(r"(.+?)\s*<(\w+)(?:@([^<>@]+))?>", self.text, re.S)
-        try:
-            if found is None:
-                raise ValueError(f"expected text <NAME> or text <NAME@PLACE>, got {self.text!r}")
-            text, name, place = found.groups()
-            uri = address(name, place)
-        except ValueError as error:
-            return [], [self.inliner.reporter.error(f"step: {error}", line=self.lineno)]
-        uri = seen_from(self.env.app.builder, self.env.docname, uri)
-        link = nodes.reference("", text, refuri=uri, classes=["step"])
-        link["stepper"] = name
-        return [link], []
+def step(text, env):
+    """Return a link to a step of a stepper."""
+    found = re.fullmatch(r"(.+?)\s*<(\w+)(?:@([^<>@]+))?>", text, re.S)
+    if found is None:
+        raise ValueError(f"expected text <NAME> or text <NAME@PLACE>, got {text!r}")
+    words, name, place = found.groups()
+    uri = seen_from(env.app.builder, env.docname, address(name, place))
+    return nodes.reference("", words, refuri=uri, classes=["step"], stepper=name)
 
 
 def aim_links(app, doctree):
     """Have the links to steps open in the page's own frame, where it has one."""
-    there = {frame["name"] for frame in doctree.findall(stepper_frame)}
+    there = {frame["stepper"] for frame in doctree.findall(nodes.raw) if "stepper" in frame}
     for link in doctree.findall(nodes.reference):
         if link.get("stepper") in there:
             link["target"] = f"stepper-{link['stepper']}"
-
-
-def visit_frame(self, node):
-    uri = self.attval(seen_from(self.builder, self.builder.current_docname, node["uri"]))
-    title = self.attval(node["title"])
-    self.body.append(
-        f'<figure class="stepper"><iframe name="stepper-{node["name"]}" src="{uri}" '
-        f'title="Stepper: {title}" loading="lazy"></iframe>'
-        f'<figcaption>{title}. <a href="{uri}" target="_blank" rel="noopener">Open it alone</a>'
-        "</figcaption></figure>\n"
-    )
-    raise nodes.SkipNode
-
-
-def skip_frame(self, node):
-    raise nodes.SkipNode
 
 
 def write_pages(app, exception):
@@ -131,10 +111,8 @@ def write_pages(app, exception):
 
 
 def setup(app):
-    skip = skip_frame, None
-    app.add_node(stepper_frame, html=(visit_frame, None), text=skip, latex=skip, man=skip)
     app.add_directive("stepper", StepperDirective)
-    app.add_role("step", StepRole())
+    app.add_role("step", role(step))
     app.connect("doctree-read", aim_links)
     app.connect("build-finished", write_pages)
     app.add_js_file("steppers.js", loading_method="defer")

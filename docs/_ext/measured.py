@@ -14,26 +14,12 @@ The build warns where there is no such number. docs/results/reports/kernels.json
 
 from statistics import median
 
-from docutils import nodes
 from gallery import result_of
-from generated import directive, plain, read_again, table
+from generated import directive, plain, role, table
 from measured_numbers import PACKAGES, TRAINING, number, run, seconds_to
-from sphinx.util.docutils import SphinxRole
 
 from bench.markdown import ratio, significant
 from bench.report import facts_of, is_noisy, losses, names_of, rows_of, title_of
-
-
-class Measured(SphinxRole):
-    """See the module."""
-
-    def run(self):
-        read_again(self.env)
-        try:
-            text = number(self.text)
-        except ValueError as error:
-            return [], [self.inliner.reporter.error(f"measured: {error}", line=self.lineno)]
-        return [nodes.inline("", text, classes=["measured"])], []
 
 
 def cells_of(row, peers):
@@ -100,7 +86,7 @@ def time_to_score(score):
 
 
 def setup(app):
-    app.add_role("measured", Measured())
+    app.add_role("measured", role(number, "measured"))
     for made in (kernel_report, kernel_losses, report_machine, time_to_score):
         app.add_directive(made.__name__.replace("_", "-"), directive(made))
     return {"parallel_read_safe": True, "version": "1"}

@@ -69,20 +69,17 @@ def load_paraphrases():
     return tomllib.loads((DOCS / "paraphrases.toml").read_text())
 
 
-def check_paraphrases(found):
-    """Raise ValueError unless all lines that are not silent have words, and no others have."""
-    algorithms = load_algorithms()
-    if unknown := set(found) - set(algorithms):
-        raise ValueError(f"paraphrases of {sorted(unknown)}, which are no algorithms")
-    for key, algorithm in algorithms.items():
-        printed = set(range(1, algorithm["lines"] + 1)) - set(algorithm["silent"])
-        said = {int(number) for number in found.get(key, {})}
-        for what, lines in (
-            ("lines without words", printed - said),
-            ("words without a line", said - printed),
-        ):
-            if lines:
-                raise ValueError(f"{key}: {what}: {sorted(lines)}")
+def load_statements():
+    """Return docs/equations.toml: (how many of each kind a paper has, entries by their key).
+
+    A key is (paper, "equation" or "theorem", number).
+    """
+    found = tomllib.loads((DOCS / "equations.toml").read_text())
+    return found["printed"], {
+        (entry["paper"], kind, entry["number"]): entry
+        for kind in ("equation", "theorem")
+        for entry in found[kind]
+    }
 
 
 def read_errata():
@@ -158,36 +155,6 @@ def marked_lines(algorithm):
     return {number: list(lines.values()) for number, lines in sorted(found.items())}
 
 
-def numbers_in_order(marks_there, prefix):
-    """Return the lines of one algorithm that some Marks name, in the order of the code."""
-    return [number for mark in marks_there if mark.prefix == prefix for number in mark.lines]
-
-
-def sequences():
-    """Yield (algorithm, place, lines in the order of the code) of every function with marks.
-
-    Bare marks by the functions that docs/algorithms.toml lists, a class being one; marks with a
-    prefix by the class that the algorithm lists, otherwise by the innermost function.
-    """
-    algorithms = load_algorithms()
-    for key, algorithm in algorithms.items():
-        for place in algorithm.get("functions", ()):
-            numbers = numbers_in_order(marks(source_of(place)[2]), None)
-            if numbers:
-                yield key, place, numbers
-    for path, source in whole_reference():
-        module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        by_place = defaultdict(list)
-        for mark in marks(source):
-            if mark.prefix is not None:
-                place = f"{module}:{innermost(source, mark.row)}"
-                listed = algorithms[papers.algorithm_of(mark.prefix)].get("functions", ())
-                around = [one for one in listed if place.startswith(f"{one}.")]
-                by_place[(around or [place])[0], mark.prefix].append(mark)
-        for (place, prefix), found in by_place.items():
-            yield papers.algorithm_of(prefix), place, numbers_in_order(found, prefix)
-
-
 def innermost(source, row):
     """Return the qualified name of the function or class that a row of a module stands in."""
     names, body = [], ast.parse(source).body
@@ -201,33 +168,6 @@ def innermost(source, row):
         names += [node.name for node in around]
         body = around[0].body if around else []
     return ".".join(names)
-
-
-def too_late(numbers):
-    """Return the lines that stand behind one that is printed below them, in their order."""
-    return [n for k, n in enumerate(numbers) if any(before > n for before in numbers[:k])]
-
-
-def excuses(key, place):
-    """Return a dict from lines of an algorithm to why their marks in a function are elsewhere."""
-    return {
-        line: entry["why"]
-        for entry in load_algorithms()[key].get("out_of_order", ())
-        if entry["where"] == place
-        for line in entry["lines"]
-    }
-
-
-def check_order(key, place, numbers):
-    """Raise ValueError unless the lines ascend, but for those with a reason, all of them needed."""
-    reasons = excuses(key, place)
-    late = too_late([n for n in numbers if n not in reasons])
-    if late:
-        raise ValueError(f"{key}: in {place} lines {late} stand behind later ones: {numbers}")
-    for line in reasons:
-        others = reasons.keys() - {line}
-        if not too_late([n for n in numbers if n not in others]):
-            raise ValueError(f"{key}: in {place} line {line} needs no reason: {numbers}")
 
 
 class PaperLine(NamedTuple):

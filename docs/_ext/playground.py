@@ -12,7 +12,7 @@ from pathlib import Path
 from bundle import FOLDER, bundle, modules
 from docutils import nodes
 from generated import directive
-from source_pages import block_in_html, page_of, write_page
+from source_pages import page_of
 from sphinx.util.docutils import SphinxDirective
 
 SCRIPT, STYLE = "playground.js", "playground.css"
@@ -37,13 +37,8 @@ class Playground(SphinxDirective):
 def playground_sources():
     """Return links to the pages of the kernels' files."""
     paths = modules("kernels")
-    pages = {Path(path).stem: f"{page_of(source_path(path))}.html" for path in paths}
+    pages = {Path(path).stem: f"{page_of(f'docs/playground/{path}')}.html" for path in paths}
     return " · ".join(f'<a href="{page}">{name}</a>' for name, page in pages.items())
-
-
-def source_path(path):
-    """Return the path of a module as pages of source files have it: from the repository's root."""
-    return f"docs/playground/{path}"
 
 
 def write_script(app):
@@ -64,23 +59,9 @@ def add_files(app, pagename, templatename, context, doctree):
         app.add_css_file(STYLE)
 
 
-def write_source_pages(app, exception):
-    """Write a page with numbered lines for each module."""
-    if exception or app.builder.format != "html":
-        return
-    for module in modules():
-        path = source_path(module)
-        code = (FOLDER / module).read_text(encoding="utf-8").removesuffix("\n")
-        errata = app.builder.get_relative_uri(page_of(path), "errata")
-        rows = range(1, code.count("\n") + 2)
-        body = block_in_html(code, path, rows, "#L{}".format, errata, "L{}".format)
-        write_page(app, page_of(path), path, body)
-
-
 def setup(app):
     app.add_directive("playground", Playground)
     app.add_directive("playground-sources", directive(playground_sources))
     app.connect("builder-inited", write_script)
     app.connect("html-page-context", add_files)
-    app.connect("build-finished", write_source_pages)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

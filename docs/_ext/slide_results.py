@@ -18,9 +18,9 @@ from html import escape
 from docutils import nodes
 from docutils.parsers.rst import directives
 from gallery import RESULTS, alternative, verdict_of
-from generated import directive, plain, read_again, table
+from generated import directive, plain, read_again, role, table
 from result_cells import cell_of, lead, number_in, shares_of
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 from stored_figures import panel_of
 
 OUTCOMES = {
@@ -31,44 +31,10 @@ OUTCOMES = {
 }
 
 
-def badge(outcome):
-    """Return an outcome as a node of its own colour."""
-    return nodes.inline("", outcome, classes=["outcome", OUTCOMES[outcome]])
-
-
-class Result(SphinxRole):
-    """A cell of a stored table."""
-
-    short = False
-
-    def run(self):
-        """Return its text."""
-        read_again(self.env)
-        try:
-            text = cell_of(self.text)
-        except ValueError as error:
-            return [], [self.inliner.reporter.error(f"result: {error}", line=self.lineno)]
-        return [nodes.inline("", lead(text) if self.short else text, classes=["result"])], []
-
-
-class ResultLead(Result):
-    """The number of a cell alone."""
-
-    short = True
-
-
-class Outcome(SphinxRole):
-    """What became of a claim."""
-
-    def run(self):
-        """Return it as a badge."""
-        read_again(self.env)
-        try:
-            _, found = verdict_of(self.text)
-        except ValueError:
-            message = f"outcome: there is no claim {self.text!r}"
-            return [], [self.inliner.reporter.error(message, line=self.lineno)]
-        return [badge(found["outcome"])], []
+def outcome(id):
+    """Return what became of a claim, in its own colour."""
+    _, found = verdict_of(id)
+    return nodes.inline("", found["outcome"], classes=["outcome", OUTCOMES[found["outcome"]]])
 
 
 def claim(id, content):
@@ -143,9 +109,9 @@ class ResultFigure(SphinxDirective):
 
 def setup(app):
     """Register the directives and roles."""
-    app.add_role("result", Result())
-    app.add_role("result-lead", ResultLead())
-    app.add_role("outcome", Outcome())
+    app.add_role("result", role(cell_of, "result"))
+    app.add_role("result-lead", role(lambda address: lead(cell_of(address)), "result"))
+    app.add_role("outcome", role(outcome))
     app.add_directive("claim", directive(claim))
     app.add_directive("outcomes", directive(outcomes))
     app.add_directive("bars", Bars)

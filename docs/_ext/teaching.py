@@ -1,12 +1,9 @@
-"""Directives of the pages that teach: code, line tables, examples and errata from the source.
+"""Directives of the pages that teach: code, indexes and errata from the source.
 
     reference-code     the source of "module:name", as it is, without docstrings; with the
                        option `fold` it is closed at first, under these words
-    kernel-lines       which kernels its lines call, and where fastimpl has them, folded
-    code-places        where lines, equations and theorems are in both packages, by path and row
     algorithm-index    every numbered algorithm of the papers, its page and its functions
     equation-index     every numbered equation and theorem, and its functions
-    worked-example     Python that runs when the page is built, and what it prints
     errata-of          the rows of errata.md that touch algorithms, folded
     source (a role)    a link to a source file: {source}`fastimpl/_graph.pyx`
 
@@ -16,14 +13,10 @@ Wherever text says E-B3, it becomes a link to that row of errata.md.
 import ast
 import re
 
-import worked_examples
 from api_reference import ancestors
-from code_places import find_code
 from docutils import nodes
-from docutils.parsers.rst import directives
 from folding import folded_part_of
-from generated import directive, folded, read_again, table
-from kernel_lines import kernel_lines as kernel_calls
+from generated import directive, folded, role, table
 from paper_lines import (
     DOCS,
     ERRATUM,
@@ -31,12 +24,12 @@ from paper_lines import (
     TITLES,
     errata_of,
     load_algorithms,
+    load_statements,
     source_of,
 )
-from paper_statements import load_statements
-from source_pages import link_to, numbered_code
+from source_pages import link_to, numbered_code, source_files
 from sphinx import addnodes
-from sphinx.util.docutils import SphinxDirective, SphinxRole
+from sphinx.util.docutils import SphinxDirective
 
 TABLE_HEAD = "| id | where | printed | here, and why | test |\n| --- | --- | --- | --- | --- |\n"
 
@@ -64,7 +57,7 @@ class ReferenceCode(SphinxDirective):
             ]
             code = "\n".join(line for _, line in shown)
             link = nodes.paragraph(classes=["code-place"])
-            link += link_to(path, first, place.replace(":", "."), here=False)
+            link += link_to(self.env, path, first, place.replace(":", "."))
             block = numbered_code(code, code, path=path, rows=[row for row, _ in shown])
             block["language"] = "python"
             self.set_source_info(block)
@@ -86,33 +79,6 @@ def docstring_rows(source):
             if not lines[first.end_lineno].strip():
                 rows.add(first.end_lineno + 1)
     return rows
-
-
-def kernel_lines(key):
-    """Return a table: line of the paper, where it is, the kernel it calls, that in fastimpl."""
-    algorithm, rows = load_algorithms()[key], kernel_calls(key)
-    head = f"line of {TITLES[algorithm['paper']]} Algorithm {algorithm['number']}"
-    cells = [(row.line, at(row.reference), at([row.kernel]), at(row.fast)) for row in rows]
-    titles = (head, "both packages", "kernel in refimpl", "in fastimpl")
-    made = table(titles, cells, (), "algorithm-lines")
-    return folded(f"The {len(rows)} kernels that these lines call", made)
-
-
-def code_places(content):
-    """Return a table: a line, an equation or a theorem a row, and where its code is."""
-    rows = []
-    for key in content.split():
-        found = find_code(key)
-        kernels = at(found.kernels) or "the reference's code"
-        rows.append((found.title, at(found.reference), kernels))
-    return table(("what", "in refimpl", "in fastimpl"), rows, (), "algorithm-lines")
-
-
-def at(places):
-    """Return links to rows of files, behind the names of their functions if they have some."""
-    return "; ".join(
-        f"{getattr(one, 'name', '')} {{source}}`{one.path}:{one.row}`".strip() for one in places
-    )
 
 
 def algorithm_index():
@@ -159,36 +125,6 @@ def pages_of_algorithms():
     }
 
 
-class WorkedExample(SphinxDirective):
-    """Run the content; show it and what it prints. Examples of a page share their names.
-
-    With ``:shows: NAME``, also what a notebook shows of the object of that name.
-    """
-
-    has_content = True
-    option_spec = {"shows": directives.unchanged_required}
-
-    def run(self):
-        code = "\n".join(self.content)
-        namespace = self.env.temp_data.setdefault("worked_examples", {"__name__": "__main__"})
-        read_again(self.env)
-        try:
-            printed = worked_examples.run(code, namespace, self.env.docname)
-        except RuntimeError as error:
-            raise self.error(str(error)) from error
-        shown = nodes.literal_block(code, code, language="python")
-        self.set_source_info(shown)
-        box = nodes.container("", shown, classes=["worked-example"])
-        if printed:
-            output = nodes.literal_block(printed, printed.rstrip("\n"), language="text")
-            output.rawsource = output.astext()
-            box += nodes.container("", output, classes=["worked-output"])
-        if "shows" in self.options:
-            html = namespace[self.options["shows"]]._repr_html_()
-            box += nodes.container("", nodes.raw("", html, format="html"), classes=["worked-html"])
-        return [box]
-
-
 def errata_rows(keys):
     """Return the rows of errata.md that touch the algorithms named, folded."""
     errata = errata_of(keys.split())
@@ -199,25 +135,21 @@ def errata_rows(keys):
     return folded(f"{count} these lines", rows)
 
 
-class SourceRole(SphinxRole):
-    """A link to a file, {source}`fastimpl/_graph.pyx` or `path:row`, or to "module:name"."""
-
-    def run(self):
-        path, _, row = self.text.partition(":")
-        shown = self.text
-        try:
-            if "/" not in path:
-                shown = self.text.replace(":", ".")
-                path, row, _ = source_of(self.text)
-            known = path.startswith(("refimpl/", "fastimpl/")) and (PACKAGES / path).is_file()
-        except (ImportError, AttributeError, TypeError, OSError):
-            known = False
-        if not known:
-            message = self.inliner.reporter.error(f"no source {self.text!r}", line=self.lineno)
-            return [], [message]
-        link = link_to(path, int(row or 0), "", here=False)
-        link += nodes.literal(shown, shown)
-        return [link], []
+def source(text, env):
+    """Return a link to a file, as "fastimpl/_graph.pyx" or "path:row", or to "module:name"."""
+    path, _, row = text.partition(":")
+    shown = text
+    try:
+        if "/" not in path:
+            shown = text.replace(":", ".")
+            path, row, _ = source_of(text)
+    except (ImportError, AttributeError, TypeError, OSError):
+        path = ""
+    if path not in source_files():
+        raise ValueError(f"no source {text!r}")
+    link = link_to(env, path, int(row or 0), "")
+    link += nodes.literal(shown, shown)
+    return link
 
 
 def link_errata(app, doctree):
@@ -268,13 +200,10 @@ def linked(text, docname, own):
 
 def setup(app):
     app.add_directive("reference-code", ReferenceCode)
-    app.add_directive("kernel-lines", directive(kernel_lines))
-    app.add_directive("code-places", directive(code_places))
     app.add_directive("algorithm-index", directive(algorithm_index))
     app.add_directive("equation-index", directive(equation_index))
     app.add_directive("errata-of", directive(errata_rows))
-    app.add_directive("worked-example", WorkedExample)
-    app.add_role("source", SourceRole())
+    app.add_role("source", role(source))
     app.connect("doctree-read", link_errata)
     app.add_css_file("teaching.css")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

@@ -116,7 +116,7 @@ def test_words_light_the_shapes_of_a_drawing(build):
         "```{drawing} frontier-steps\n{lit}`Amber *nodes* <frontier-steps:warm>`.\n```\n"
     )
     assert messages == ""
-    assert '<span class="lit" data-lit="frontier-steps:warm">Amber *nodes*</span>' in html
+    assert '<span class="lit frontier-steps:warm">Amber *nodes*</span>' in html
     assert "of-frontier-steps" in html
 
 

@@ -144,7 +144,7 @@ def test_words_and_shapes_light_each_other(visit, page):
     assert words.count() >= 2
     lit = "(all) => all.every((one) => one.classList.contains('is-lit'))"
     for k in range(words.count()):
-        drawing, kind = words.nth(k).get_attribute("data-lit").split(":")
+        drawing, kind = words.nth(k).get_attribute("class").split()[1].split(":")
         shapes = tab.locator(f"figure.of-{drawing} .d-{kind}")
         assert shapes.count() > 0
         assert tab.locator(".is-lit").count() == 0
