@@ -56,11 +56,18 @@ def test_a_subgraph_has_all_edges_between_its_nodes(gnn, club, kind):
         assert "node_norm" not in batch and "edge_norm" not in batch and batch.validate()
 
 
-def test_nodes_are_drawn_in_proportion_to_their_degree(gnn, club):
-    made = make(gnn, club, "GraphSAINTNodeSampler", num_steps=MANY)
+@pytest.mark.parametrize("kind", ["GraphSAINTNodeSampler", "GraphSAINTEdgeSampler"])
+def test_a_node_is_drawn_by_its_degree_or_by_its_edges(gnn, club, kind):
+    """Edges {u, v} are drawn by 1 / deg(u) + 1 / deg(v), a loop by 1 / deg(u)."""
+    made = make(gnn, club, kind, num_steps=MANY)
     met = sum(torch.bincount(batch.n_id, minlength=34) for batch in made).numpy()
     share = degree(club.edge_index[0]).numpy() / club.num_edges
-    chance = 1 - (1 - share) ** 6  # that one of 6 draws is this node
+    if kind == "GraphSAINTEdgeSampler":
+        u, v = club.edge_index
+        parts = 1 / degree(u)
+        both = torch.where(u == v, parts[u], parts[u] + parts[v])
+        share = (scatter(both, u, 0, 34) / both[u <= v].sum()).numpy()
+    chance = 1 - (1 - share) ** KINDS[kind]["batch_size"]  # that a draw has this node
     z = (met - MANY * chance) / np.sqrt(MANY * chance * (1 - chance))
     assert np.abs(z).max() < 4.5
 
