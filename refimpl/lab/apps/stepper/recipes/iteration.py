@@ -109,7 +109,7 @@ ITERATION = Recipe(
     algorithms=("vldb24:1",),
     functions={
         "refimpl.lab.apps.stepper.recipes.iteration:one_iteration": None,
-        "refimpl.lab.training.methods.fresh:FreshIterations.open_iteration": None,
+        "refimpl.lab.training.fresh_iterations:FreshIterations.open_iteration": None,
         "refimpl.history.iteration:fresh_iteration": "vldb24:1",
         "refimpl.lab.training.prefetch:message_flow_graphs": None,
         "refimpl.history.entries:cache_lookup": None,
