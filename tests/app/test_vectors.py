@@ -164,6 +164,7 @@ def test_one_changed_line_of_the_reference_makes_the_check_fail(
     kernel = kernels()[name]
     monkeypatch.setattr(vectors, "kernels", lambda: {name: kernel})
     monkeypatch.setattr(vectors, "stored", lambda folder=None: {f"{kernel.paper}/{name}.json"})
+    monkeypatch.setattr(version, "complaint", lambda *_: None)  # of the files that are left out
     topic = find_topic(refimpl, homes()[name])
     monkeypatch.setattr(topic, name, mutated(name, line, line))
     assert main(["vectors", "--check"]) == 0

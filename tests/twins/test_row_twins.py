@@ -1,5 +1,7 @@
 """Fast against reference for draws of rows, their tables, and the places of what they meet."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from comparison import assert_bits, assert_twins, read_only, threads
@@ -74,6 +76,7 @@ def test_relabel(known, met):
     assert_twins("relabel", np.array(known, np.int64), np.array(met, np.int64))
 
 
+@cache
 def long_rows():
     """Return (graph, rows, keys, table, until) with rows of up to 3,000 entries that repeat."""
     rng = np.random.default_rng(3)
