@@ -159,13 +159,17 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     if shutil.which("node") is None:
         pytest.skip("no node")
     monkeypatch.chdir(tmp_path)
-    added = re.search(r":caption: starter.js\n\n(.*?)```", HOWTO, re.S)[1]
+    added, expected = (
+        re.search(rf":caption: {name}\n\n(.*?)```", HOWTO, re.S)[1]
+        for name in ("starter.js", "expected.txt")
+    )
     asked = re.findall(r"^    minibatch-gnn (.*'node starter.js'.*)$", HOWTO, re.M)
     source = (STARTERS / "starter.js").read_text()
     source = source.replace("const KERNELS", f"{added}\nconst KERNELS")
     source = source.replace("frontier }),", "frontier, floyd }),")
     Path("starter.js").write_text(source)
-    assert len(asked) == 2
+    Path("expected.txt").write_text(expected)
+    assert len(asked) == 3
     for command in asked:
         assert main(shlex.split(command)) == 0
     assert "floyd    8/8  conforms" in capsys.readouterr().out
