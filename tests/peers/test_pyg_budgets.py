@@ -159,6 +159,22 @@ def test_roots_that_repeat_are_met_once(gnn, typed):
     assert one["a"].num_nodes == 1
 
 
+def test_roots_that_repeat_add_to_budgets_once(gnn):
+    """Otherwise source 1 of the two roots would have 4 times the chance of source 0."""
+    data = HeteroData()
+    data["a"].num_nodes, data["b"].num_nodes = 2, 2
+    data[TO].edge_index = torch.tensor([[0, 1], [0, 1]])
+    sampler = gnn.lab.pyg.HGTSampler(data, [1], seed=5)
+    inputs = NodeSamplerInput(None, torch.tensor([0, 1, 1]), input_type="b")
+    drawn = Counter()
+    for _ in range(400):
+        sampler.begin_epoch()
+        out = sampler.sample_from_nodes(inputs)
+        assert out.node["b"].tolist() == [0, 1, 1]
+        drawn[out.node["a"].item()] += 1
+    assert stats.chisquare([drawn[0], drawn[1]]).pvalue > 1e-4
+
+
 def test_the_same_batches_for_any_number_of_workers_and_another_in_each_epoch(typed):
     import fastimpl
 
