@@ -13,4 +13,4 @@ def test_what_the_page_prints():
     shown = list(printed_by("from_pyg.md"))
     for printed, text in shown:
         assert printed == text
-    assert len(shown) == 12
+    assert len(shown) == 14
