@@ -53,6 +53,8 @@ def arguments(gnn, recipe, starts):
             old = args
             for key in path:
                 old = old.get(key) if isinstance(old, dict) else part(old, key)
+            if issparse(old) and "old" in expression:  # to slice a damaged one ends the process
+                raise TypeError("a matrix of scipy.sparse is not changed again")
             args = replaced(args, path, value_of(expression, old, args, gnn))
         except Exception as error:  # of NumPy, or of a type of ours
             raise Unbuildable(f"{path} {expression}: {error}") from None
