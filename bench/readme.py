@@ -30,8 +30,8 @@ ROWS = (  # kernel and form of `pytest bench`, how the table names it, what it i
 NAMES = {"refimpl": "`refimpl`", PYG: "PyG", TORCH: "torch by hand"}
 IN_FULL = {TORCH: 'Code written by hand in PyTorch ("torch by hand")'}
 INPUTS = (
-    "Inputs: n nodes and e entries of the graph, f features, h hidden units, C classes. The "
-    'numbers m and n before an "of" describe a sample: m roots and n nodes.'
+    "Inputs: n nodes and e entries of the graph, f features, h hidden units, C classes. In "
+    '"m=100 n=800 of n=10,000" the numbers before "of" describe the sample: m roots and n nodes.'
 )
 TITLES = "kernel", "input", "compared with", "other's ms", "`fastimpl` ms", "speed-up"
 
