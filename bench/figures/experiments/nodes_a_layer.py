@@ -67,7 +67,7 @@ def verdicts(_lab, rows):
     least, most = min(share for _, share, _ in found), max(found)[2]
     each = listed(
         [
-            f"{share:.1%} of the graph with {nodes:,} nodes ({times:,.1f} times a subgraph)"
+            f"{share:.1%} of the graph with {nodes:,} nodes ({times:,.1f} times as many nodes as a subgraph has)"
             for nodes, share, times in found
         ]
     )
