@@ -67,7 +67,8 @@ def verdicts(_lab, rows):
     least, most = min(share for _, share, _ in found), max(found)[2]
     each = listed(
         [
-            f"{share:.1%} of the graph with {nodes:,} nodes ({times:,.1f} times as many nodes as a subgraph has)"
+            f"{share:.1%} of the graph with {nodes:,} nodes "
+            f"({times:,.1f} times as many nodes as a subgraph has)"
             for nodes, share, times in found
         ]
     )
