@@ -1,5 +1,6 @@
 """Windows of minibatches on storage: the same bits for any settings, and rows counted right."""
 
+from functools import partial
 from math import inf
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.testing import assert_array_equal
 from test_lookahead_twins import late
 
 import refimpl
+from refimpl.lab.training.fresh_iterations import expected_inputs
 from refimpl.lab.training.methods import Fresh, Gas, GraphFm, Neighbor
 from refimpl.loader import window_of
 
@@ -120,7 +122,8 @@ def test_a_pass_loads_what_was_expected_right_before_it(gnn, folder, how):
     config = gnn.TrainConfig(method=method, hidden=4, workers_a_step=workers)
     with gnn.make_trainer(gnn.load_dataset(folder), config) as trainer:
         iterations, run, expected, loaded = trainer.iterations, trainer.run, [], []
-        load, passes, of_pass = run.load, iterations.passes, iterations._expected
+        load, passes = run.load, iterations.passes
+        of_pass = partial(expected_inputs, run, iterations.caches, iterations.cached_layers)
         iterations.passes = (expected.append(of_pass(one)) or one for one in passes)
         run.load = lambda nodes: loaded.append(nodes) or load(nodes)
         steps = [trainer.step() for _ in range(14)]

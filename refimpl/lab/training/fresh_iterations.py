@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from math import inf
 from typing import Any, NamedTuple
@@ -38,7 +38,6 @@ class FreshIterations:
         self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
         minibatches = message_flow_graphs if self.draws_all else undrawn_minibatches
         self.minibatches = minibatches(run)
-        self.draw = minibatches
         self.counts_all = s.draw_all or s.sample_mode != "layered"
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
@@ -48,37 +47,10 @@ class FreshIterations:
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.caches = {w: self._cache(w) for w in run.turns.mine}
         self.cache = kept_caches(self.caches, run.turns)
-        self.passes = run.read_ahead(self._passes(), self._expected, predicted=True)
-
-    def _passes(self):
-        """Yield each `Pass` here, a step's forward-only passes before the others."""
-        run, settings = self.run, self.settings
-        ahead = base.refreshed_ahead(run, -(-len(run.roots) // settings.batch_size))
-        for step in count(run.state.iterations):
-            for worker in run.turns.mine:
-                for number, steps in enumerate(ahead if step >= settings.warmup else ()):
-                    if number == len(self.others):
-                        # counted from now, and this step may lie in a window ahead
-                        steps += step - run.state.iterations
-                        self.others.append(self.draw(run, steps))
-                    yield Pass(next(self.others[number]), step, worker, number)
-                yield Pass(next(self.minibatches), step, worker, None)
-
-    @timed("sampling")
-    def _expected(self, ahead):
-        """Return whose features a `Pass` would load if the cache stayed as it is now."""
-        settings, cache = self.settings, self.caches[ahead.worker]
-        layers = self.cached_layers if ahead.step >= settings.warmup else ()
-        i = self._number_of_pass(ahead.step, ahead.number)
-        nodes = live_inputs(
-            self.run.gnn, ahead.minibatch, cache, i, layers, lookup_roots=settings.lookup_roots
-        )
-        return nodes if settings.hotness == "none" else nodes[~cache.feature_mask(nodes)]
-
-    def _number_of_pass(self, step, number):
-        """Return the number of a step's pass among passes of both kinds."""
-        refresh = self.settings.refresh
-        return step * (refresh + 1) + (refresh if number is None else number)
+        # nothing here holds `self`: without a cycle, threads end as soon as the trainer goes
+        passes = all_passes(run, self.minibatches, self.others, minibatches)
+        inputs = partial(expected_inputs, run, self.caches, self.cached_layers)
+        self.passes = run.read_ahead(passes, inputs, predicted=True)
 
     def iteration(self):
         """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`.
@@ -104,7 +76,7 @@ class FreshIterations:
         """
         run, settings, cache = self.run, self.settings, self.caches[self.run.worker]
         steps, held = run.state.iterations, []
-        i = self._number_of_pass(steps, number)
+        i = number_of_pass(settings, steps, number)
 
         def load_feature(nodes):
             if settings.hotness == "none":
@@ -221,6 +193,49 @@ class FreshIterations:
         """End the threads that sample ahead, and the reads ahead."""
         for minibatches in (self.passes, self.minibatches, *self.others):
             minibatches.close()
+
+
+def all_passes(run, minibatches, others, draw):
+    """Yield each `Pass` here, a step's forward-only passes before the others.
+
+    Parameters
+    ----------
+    run : Run
+    minibatches : iterator
+        Of the training passes.
+    others : list
+        To which the iterators of the forward-only passes are added once there are such passes.
+    draw : callable
+        ``draw(run, steps)`` returns the minibatches that begin so many steps ahead.
+    """
+    settings = run.config.method
+    ahead = base.refreshed_ahead(run, -(-len(run.roots) // settings.batch_size))
+    for step in count(run.state.iterations):
+        for worker in run.turns.mine:
+            for number, steps in enumerate(ahead if step >= settings.warmup else ()):
+                if number == len(others):
+                    # counted from now, and this step may lie in a window ahead
+                    others.append(draw(run, steps + step - run.state.iterations))
+                yield Pass(next(others[number]), step, worker, number)
+            yield Pass(next(minibatches), step, worker, None)
+
+
+@timed("sampling")
+def expected_inputs(run, caches, cached_layers, ahead):
+    """Return whose features a `Pass` would load if its worker's cache stayed as it is now."""
+    settings, cache = run.config.method, caches[ahead.worker]
+    layers = cached_layers if ahead.step >= settings.warmup else ()
+    i = number_of_pass(settings, ahead.step, ahead.number)
+    nodes = live_inputs(
+        run.gnn, ahead.minibatch, cache, i, layers, lookup_roots=settings.lookup_roots
+    )
+    return nodes if settings.hotness == "none" else nodes[~cache.feature_mask(nodes)]
+
+
+def number_of_pass(settings, step, number):
+    """Return the number of a step's pass among passes of both kinds."""
+    refresh = settings.refresh
+    return step * (refresh + 1) + (refresh if number is None else number)
 
 
 def load_counts(step, inputs, held, row_bytes):
