@@ -48,6 +48,7 @@ class PaperBesideCode(SphinxDirective):
             said = nodes.container(classes=["beside-said"])
             for line in row.lines:
                 said += self.said(key, line, words[str(line.number)], algorithm)
+            said.children[-1] += self.kernels(algorithm, [line.number for line in row.lines])
             if row.errata:
                 gists = nodes.inline("", f" {'; '.join(map(str, row.errata))}")
                 gists["classes"].append("beside-erratum")
@@ -60,7 +61,6 @@ class PaperBesideCode(SphinxDirective):
                     place = link_to(self.env, path, 0, path)
                     done += nodes.paragraph("", "", place, classes=["code-place"])
                 done += self.code(code)
-            done += self.kernels(algorithm, [line.number for line in row.lines])
             shown = nodes.container("", said, done, classes=["beside-row"])
             if row.lines[-1].number < first:
                 before.append(shown)
@@ -86,14 +86,15 @@ class PaperBesideCode(SphinxDirective):
         return paragraph
 
     def kernels(self, algorithm, numbers):
-        """Return a paragraph that leads to the kernels that are some lines, if there are any."""
-        places = in_kernels(algorithm, numbers)
-        shown = nodes.paragraph("", "in Cython: ", classes=["code-place"])
-        for place in places:
+        """Return a link, the letter C, to each kernel that is some lines: its name is the title."""
+        shown = []
+        for place in in_kernels(algorithm, numbers):
             self.env.note_dependency(str(PACKAGES / place.path))
-            text = f"{place.name or place.path.rpartition('/')[2]}:{place.row}"
-            shown += [link_to(self.env, place.path, place.row, text), nodes.Text(" ")]
-        return [shown] if places else []
+            link = link_to(self.env, place.path, place.row, "C")
+            name = place.name or place.path.rpartition("/")[2]
+            link["reftitle"] = f"in Cython: {name}, row {place.row}"
+            shown += [nodes.Text(" "), link]
+        return shown
 
     def code(self, code):
         """Return a line of code, as a whole statement, whose number leads to the source."""
