@@ -135,7 +135,7 @@ class RowCache:
     capacity: int
 
     def __post_init__(self):
-        self.n = require.integer("n", self.n, 0, 2**62)
+        self.n = require.integer("n", self.n, 0, 2**31 - 1)
         self.capacity = require.integer("capacity", self.capacity, 1, 2**31 - 1)
         self.slot_of = np.full(self.n, FREE, np.int32)
         self.row_in = np.full(self.capacity, FREE, np.int64)

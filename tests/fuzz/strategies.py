@@ -25,7 +25,7 @@ DRAWN = "from annotations"  # the start without an argument: changes give them a
 # fuzzer asks for less. Beyond them a call must be refused.
 MOST = 2**31 - 1
 ASKED_FOR = {
-    **dict.fromkeys(("n", "b", "h", "r", "sizes", "count", "pool"), MOST),
+    **dict.fromkeys(("n", "b", "h", "r", "sizes", "count", "pool", "capacity"), MOST),
     **{"floats": 2**48, "layers": 2**16, "workers": 2**10},
     "SubgraphPool.size": MOST,
     "calibrate.entries": MOST,
