@@ -3,7 +3,7 @@
 minutes N            below a part's heading: how long it takes
 notes                for the speaker: what to say, what to ask, where students stumble
 predict N            a moment of N minutes for the class: its first paragraph is the task, and
-                     the answer stands in a reveal
+                     the answer is in a reveal
 reveal TITLE         folded until the next key
 question TEXT        a question for the end, its answer folded
 columns 3 2          blocks side by side, in these shares; `+++` stands between them

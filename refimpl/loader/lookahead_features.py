@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, its state
 AT_ONCE = 2**24  # bytes that are read on demand together
-USED, COMING, READ, VAIN = range(4)  # states of a slot; nobody asked for READ and VAIN
+# A slot's row was used, is being read, was read and not yet used, or was read in vain.
+USED, COMING, READ, VAIN = range(4)
 
 
 class ReadFailed(OSError):
@@ -43,7 +44,7 @@ class ReadCounts:
     on_demand : int
         Rows that were read when they were asked for, because no window had them.
     in_vain : int
-        Rows that were read for a window which is over, and that nobody asked for.
+        Rows that were read for a window and not used before the window was over.
     bytes : int
         Bytes that were read.
     waiting : float

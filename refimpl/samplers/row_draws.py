@@ -207,7 +207,7 @@ def draw_rows(
     until : (r,) integer array, optional
         For each row the time up to which it may draw: entries later than this are not there.
     last : bool
-        Only the last `fanout` entries of a row are there, up to the row's time.
+        A row draws only from its last `fanout` entries, up to its time.
 
     Returns
     -------

@@ -21,7 +21,7 @@ from refimpl.lab.pyg.sampler import check_edges
 from refimpl.lab.training.methods.cluster import grow_clusters, halved_clusters
 from refimpl.streams import CLUSTERS, key
 
-TRIES = 8  # partitions of a small graph, of which that with the fewest cut edges is taken
+TRIES = 8  # partitions of a small graph; the one with the fewest cut edges is taken
 ENTRIES = 2**20  # of a graph that is cut once; smaller graphs are cut more often
 
 torch.serialization.add_safe_globals([Partition])  # PyG then reads saved ones as data alone
@@ -72,7 +72,7 @@ class ClusterData(peer.ClusterData):
         self, data: Any, num_parts: Int, recursive: bool = False, *args: Any, **options: Any
     ) -> None:
         if getattr(data, "edge_index", None) is None:
-            raise ValueError("data must have an edge_index, as it has before T.ToSparseTensor")
+            raise ValueError("data must have an edge_index, which T.ToSparseTensor removes")
         check_edges(data)
         parts = require.integer("num_parts", num_parts, 1, max(data.num_nodes, 1))
         sparse_format = options.get("sparse_format", args[4] if len(args) > 4 else "csr")

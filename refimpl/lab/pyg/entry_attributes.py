@@ -78,7 +78,7 @@ def root_times(kind, roots, given, node_time, limits):
         What `input_time` or `edge_label_time` says.
     node_time : tensor or None
     limits : str
-        What has times: it stands in errors.
+        What has times, as errors call it.
     """
     if given is None:
         if node_time is None:

@@ -139,7 +139,7 @@ def with_sampler(start, gnn, seed, data, num_neighbors, args, options):
     keywords = bound.pop("kwargs", {})
     given = bound | keywords
     if given.get("neighbor_sampler") is None:
-        own = inspect.signature(NeighborSampler.__mro__[1].__init__).parameters
+        own = inspect.signature(NeighborSampler.__bases__[-1].__init__).parameters
         shared = {name: given[name] for name in own.keys() & given.keys()}
         share = given.get("num_workers", 0) > 0
         make = gnn.lab.pyg.NeighborSampler

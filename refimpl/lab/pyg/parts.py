@@ -58,7 +58,7 @@ def whole(data):
     if not isinstance(data, library.Data):
         raise TypeError(f"data must be a torch_geometric.data.Data, got {type(data).__name__}")
     if data.edge_index is None:
-        raise ValueError("data must have an edge_index, as it has before T.ToSparseTensor")
+        raise ValueError("data must have an edge_index, which T.ToSparseTensor removes")
     edge_index = as_array(data.edge_index)
     if edge_index.ndim != 2 or len(edge_index) != 2:
         raise ValueError(f"data.edge_index must have shape (2, e), got {edge_index.shape}")

@@ -45,8 +45,8 @@ class GraphSAINTSampler(KeyedLoader, peer.GraphSAINTSampler):
         How often a node is met on average in the subgraphs that are drawn beforehand to estimate
         `node_norm` and `edge_norm`; 0 for a loader without them.
     save_dir : str, optional
-        A folder that is there, for a file of the norms. The file is read instead of an estimate,
-        if there is one; its name is PyG's, which has neither the seed nor `batch_size`.
+        An existing folder for the file of the norms. If the file exists, the norms are read from
+        the file. Its name is PyG's, which has neither the seed nor `batch_size`.
     log : bool
         Of no effect: the estimate is fast, and shows no progress.
     seed : int, numpy.random.Generator, torch.Generator or None

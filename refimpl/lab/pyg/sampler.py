@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,8 @@ from refimpl.lab.pyg.entry_attributes import (
     times_of,
     weights_of,
 )
-from refimpl.lab.pyg.epochs import seed_of
 from refimpl.lab.pyg.hops import Relation, induced, sample_hops
+from refimpl.lab.pyg.plugs import Keyed
 from refimpl.samplers.row_draws import EntryTable
 from refimpl.streams import NEGATIVES
 
@@ -49,7 +48,7 @@ def check_hook(base=peer.NeighborSampler, version=torch_geometric.__version__):
 check_hook()
 
 
-class NeighborSampler(peer.NeighborSampler):
+class NeighborSampler(Keyed, peer.NeighborSampler):
     """PyG's NeighborSampler over this project's kernels, for PyG's own loaders.
 
     Not in the papers. Give it to a loader as `neighbor_sampler`, `node_sampler` or
@@ -90,7 +89,6 @@ sample_direction
         If there are more than 2**31 - 1 nodes of a type.
     """
 
-    gnn: Any = None
     perm: Any
     _relations: dict[Any, Relation] | None
     _tables: dict[Any, Any]
@@ -116,9 +114,7 @@ sample_direction
         for hops in self._fanouts().values():
             for fanout in hops:
                 require.integer("num_neighbors", fanout, -1, 2**31 - 1)
-        self.seed = seed_of(seed)
-        self._drawing = torch.zeros(1, dtype=torch.int64).share_memory_()  # workers see it
-        self.epoch = 0
+        self._begin(seed)
         self._compress(bool(given.get("share_memory")))
         self._read_attributes(data, given.get("weight_attr"), given.get("time_attr"))
 
@@ -132,21 +128,6 @@ sample_direction
     @property
     def _induces(self):
         return self.subgraph_type == peer.base.SubgraphType.induced
-
-    @property
-    def epoch(self) -> int:
-        """The number of the next epoch."""
-        return self._epoch
-
-    @epoch.setter
-    def epoch(self, number):
-        self._epoch = require.integer("epoch", number, 0, 2**31 - 1)
-        self._drawing[0] = self._epoch
-
-    def begin_epoch(self):
-        """Draw by the number of the next epoch from now on, in all workers, and count it."""
-        self._drawing[0] = require.integer("epoch", self._epoch, 0, 2**31 - 1)
-        self._epoch += 1
 
     @property
     def _backward(self):
@@ -283,13 +264,6 @@ sample_direction
             for kind, nodes in roots.items()
         ]
         return np.concatenate([np.empty(0, np.int64), *times])
-
-    def _name(self, *roots):
-        """Return (seed, epoch, batch), the last a digest of what the batch is about."""
-        digest = blake2b(digest_size=8)
-        for nodes in roots:
-            digest.update(len(nodes).to_bytes(8, "little") + nodes.tobytes())
-        return self.seed, int(self._drawing), int.from_bytes(digest.digest(), "little")
 
     def _shared(self, roots, fanouts, name):
         """Return what `sample_hops` does for one relation and distinct roots, in kernels alone."""

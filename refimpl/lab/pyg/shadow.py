@@ -121,7 +121,7 @@ class ShaDowKHopSampler(KeyedLoader, peer.ShaDowKHopSampler):
         **kwargs: Any,
     ) -> None:
         if getattr(data, "edge_index", None) is None:
-            raise ValueError("data must have an edge_index, as it has before T.ToSparseTensor")
+            raise ValueError("data must have an edge_index, which T.ToSparseTensor removes")
         check_node_count(data.num_nodes)
         check_edges(data)
         depth = require.integer("depth", depth, 0, 2**31 - 1)

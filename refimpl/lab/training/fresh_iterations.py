@@ -206,7 +206,7 @@ def all_passes(run, minibatches, others, draw):
     others : list
         To which the iterators of the forward-only passes are added once there are such passes.
     draw : callable
-        ``draw(run, steps)`` returns the minibatches that begin so many steps ahead.
+        ``draw(run, steps)`` returns the minibatches from the step that is `steps` ahead on.
     """
     settings = run.config.method
     ahead = base.refreshed_ahead(run, -(-len(run.roots) // settings.batch_size))

@@ -1,4 +1,4 @@
-"""Reports of implementations side by side: for a terminal, as Markdown, as a badge."""
+"""Reports of several implementations in one table, for a terminal or in Markdown; badges."""
 
 import argparse
 import json
