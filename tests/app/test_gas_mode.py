@@ -5,6 +5,7 @@ import pytest
 from tiny_data import tiny_dataset
 
 from refimpl.lab.training.config import config_from
+from refimpl.lab.training.fresh_iterations import Pass
 from refimpl.lab.training.methods.cluster import ClusterOrder
 
 pytestmark = pytest.mark.runs
@@ -21,10 +22,11 @@ def pair(gnn, data, lookup_roots, **options):
     config = config_from({"method": "fresh", **policy, **options})
     fresh = gnn.make_trainer(data, config)
     order, all_of_them = ClusterOrder(gnn, partition, 3), (-1,) * config.layers
-    fresh.iterations.minibatches = (
+    graphs = (
         gnn.sample_mfg(data.train_graph, order.nodes(i), all_of_them, seed=0, epoch=0, batch=0)
         for i in range(13)
     )
+    fresh.iterations.passes = (Pass(mfg, i, 0, None) for i, mfg in enumerate(graphs))
     zeros = np.zeros((n, config.hidden), fresh.run.dtype)
     for layer in range(1, config.layers):
         fresh.iterations.cache.admit(layer, np.arange(n, dtype=np.int32), zeros, 0)
