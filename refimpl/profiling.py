@@ -22,6 +22,7 @@ PARTS = (
 )
 
 _in_force: ContextVar[Meter | None] = ContextVar("profile", default=None)
+_inside: ContextVar[bool] = ContextVar("inside a timed block", default=False)
 
 
 class Meter:
@@ -72,9 +73,16 @@ def count(sparse=0, dense=0):
 
 @contextmanager
 def timed(part):
-    """Record the duration of a block, or of every call of a function it decorates."""
-    begin = perf_counter()
+    """Record the duration of a block, or of every call of a function it decorates.
+
+    A block inside another timed block is part of the outer block's time, and is not recorded again.
+    """
+    if _inside.get():
+        yield
+        return
+    begin, token = perf_counter(), _inside.set(True)
     try:
         yield
     finally:
+        _inside.reset(token)
         record(part, perf_counter() - begin)

@@ -224,6 +224,12 @@ def test_an_epoch_reads_each_training_row_once_in_one_order(gnn, dataset):
     assert rows.bytes == Z.nbytes == len(nodes) * 3 * dataset.features.shape[1] * 8
 
 
+def test_seconds_of_propagation_are_counted_once(gnn, dataset):
+    seconds = dict(gnn.make_trainer(dataset, config_of()).meter.seconds)
+    assert seconds.pop("normalization") > 0
+    assert not any(seconds.values())
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("options", WAYS)
 def test_both_packages_agree(folder, dtype, options):
