@@ -4,6 +4,7 @@ Its names are those of refimpl: compiled where fastimpl has a module of the same
 the function, else the reference's own, bound to this package. `compiled` lists the former.
 """
 
+from fastimpl import _partner as _partner  # isort: skip -- before refimpl is imported
 from fastimpl import _openmp as _openmp  # isort: skip -- before any kernel loads OpenMP
 from refimpl._support import mpi_start as _mpi_start  # isort: skip  # noqa: F401 -- before all
 

@@ -1,8 +1,8 @@
 """The options of a run: a table made of the settings of models and methods."""
 
-import importlib
 import os
 
+from refimpl._support.beside import import_package
 from refimpl.lab.apps import sampler_options
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import Option, flag, listed
@@ -352,7 +352,7 @@ def load_implementation(name):
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         raise UserError(f"--impl must be an import name, got {name!r}")
     try:
-        gnn = importlib.import_module(name)
+        gnn = import_package(name)
     except (ImportError, ValueError) as error:  # of what is installed, or of the environment
         raise UserError(f"--impl {name} cannot be imported: {error}") from error
     try:

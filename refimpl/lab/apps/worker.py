@@ -118,7 +118,7 @@ class Worker:
     def greeted(self, answer):
         """Look at the answer to `hello`; raise `Lost` if it will not do."""
         if "fault" in answer:
-            raise Unable(_shown(str(answer["fault"]).encode()))
+            raise Unable(_shown(str(answer["fault"]).encode(), 4 * SHOWN))
 
     def ask(self, question, longest=LONGEST):
         """Send one object; return the object that comes back, from a line of `longest` bytes.
@@ -408,9 +408,9 @@ def _parsed(line):
     return answer
 
 
-def _shown(line):
+def _shown(line, most=SHOWN):
     """Return the beginning of a line, for a message."""
-    return line[: 4 * SHOWN].decode("utf-8", "replace").strip().partition("\n")[0][:SHOWN]
+    return line[: 4 * most].decode("utf-8", "replace").strip().partition("\n")[0][:most]
 
 
 def _write_error(text):

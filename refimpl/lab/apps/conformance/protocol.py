@@ -5,11 +5,11 @@ import. `refimpl.lab.apps.conformance.program` asks a program of any language.
 """
 
 import copy
-import importlib
 import sys
 import time
 from importlib import metadata
 
+from refimpl._support.beside import import_package
 from refimpl.lab.apps import worker
 from refimpl.lab.apps.conformance.encode import decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply, prepared
@@ -112,7 +112,7 @@ def serve(name):
     def answer(question):
         nonlocal server
         try:
-            server = server or Server(importlib.import_module(name))
+            server = server or Server(import_package(name))
             found = server.answer(question)
             dumps(found)
         except (Exception, SystemExit) as error:

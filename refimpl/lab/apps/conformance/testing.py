@@ -1,11 +1,11 @@
 """The test vectors as tests of pytest, for the plugin `pytest_minibatch_gnn`."""
 
-import importlib
 import json
 from traceback import format_exception
 
 import pytest
 
+from refimpl._support.beside import import_package
 from refimpl.lab.apps.conformance import showing, vectors
 from refimpl.lab.apps.conformance.encode import dumps
 from refimpl.lab.apps.conformance.protocol import Server
@@ -22,7 +22,7 @@ class Vectors(pytest.Collector):
     @classmethod
     def of(cls, session, name):
         """Return the collector of the implementation `name`."""
-        server = Server(importlib.import_module(name))
+        server = Server(import_package(name))
         place = {"name": name, "nodeid": f"gnn-conformance/{name}"}
         return cls.from_parent(session, server=server, **place)
 

@@ -1,0 +1,2 @@
+import fastimpl as fastimpl
+import refimpl as refimpl
