@@ -20,6 +20,7 @@ OTHERS = {"figure": figure, "report": report, "readme": readme}  # command lines
 NEEDS = {
     "peers": "torch",
     "loaders": "PyG",
+    "patterns": "PyG",
 }  # not run by `quick` unless named
 
 

@@ -29,6 +29,7 @@ BENCHMARKS = {
     "tutorial": "bench.tutorial",
     "peers": "bench.peers.command",
     "loaders": "bench.loaders",
+    "patterns": "bench.patterns",
     "accuracy": "bench.accuracy",
     "storage": "bench.storage",
     "large": "bench.large",

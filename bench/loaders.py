@@ -39,7 +39,7 @@ def add_options(parser):
     parser.add_argument("--fanouts", type=numbers(int), default=[15, 10, 5], help="roots first")
     parser.add_argument("--features", type=int, default=128, help="columns (default: 128)")
     parser.add_argument("--hidden", type=int, default=128, help="of GraphSAGE (default: 128)")
-    parser.add_argument("--workers", type=numbers(int), default=[0, 2], help="each is measured")
+    parser.add_argument("--workers", type=numbers(int), default=[0, 2, 4], help="each is measured")
 
 
 def report(options):
