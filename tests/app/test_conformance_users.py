@@ -33,15 +33,15 @@ def test_an_implementation_conforms_in_as_many_kernels(conform, every, command, 
     asked = asked.replace("minibatch-gnn", program) + " --report report.json"
     done = subprocess.run(asked, shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    verdicts = {}
+    verdicts = {}  # with --level, only of its kernels
     for case in json.loads((tmp_path / "report.json").read_text())["cases"]:
         verdicts.setdefault(case["kernel"], set()).add(case["verdict"])
-    assert int(every) == len(verdicts) == len(vectors.load())
+    assert int(every) == len(vectors.load())
     assert int(conform) == sum("pass" in kinds for kinds in verdicts.values())
 
 
 def test_the_page_names_requirements_and_files_that_there_are():
-    assert len(ROWS) == 9
+    assert len(ROWS) == 10
     table = PAGE.partition("## Mistakes")[2]
     named = re.findall(r"`(\w+)-(\d+)`", table)
     assert len(named) == 6
