@@ -220,6 +220,10 @@ function show(verdicts, specification) {
   }
 }
 
+// Return the words of a command, as a shell does with quotes.
+const split = (line) => (line.match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g) ?? [])
+  .map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, (_, one, two) => one ?? two));
+
 function refuseUsage(message) {
   console.error(message);
   process.exit(2);
@@ -253,7 +257,7 @@ async function main() {
   let asked;
   try {
     asked = values.cmd
-      ? await Program.open(values.cmd.split(/\s+/).filter(Boolean), Number(values.timeout))
+      ? await Program.open(split(values.cmd), Number(values.timeout))
       : await Module.open(positionals[0]);
   } catch (error) {
     refuseUsage(error.message);
