@@ -46,7 +46,7 @@ def test_every_kernel_has_a_section_with_all_that_a_port_needs(kernel):
     cases = FILES[kernel]["cases"]
     named = {name for row in CELLS.findall(text) for name in NAME.findall(row)}
     fields = set().union(*map(fields_of, results(kernel)))
-    for directive in ("about", "flags"):
+    for directive in ("about", "requirements", "flags"):
         assert re.search(rf"^```{{kernel-{directive}}} {kernel}\b", text, re.M), directive
     shown = rf"^```{{reference-code}} \S+:{kernel}\b|^:pyobject: {kernel}\n"
     assert re.search(shown, text, re.M)

@@ -1,9 +1,10 @@
 """Directives of the pages of docs/kernels, all but the last with the name of a kernel.
 
-kernel-about     where it comes from, its vectors, the links to what explains it
-kernel-errors    what is refused, and with which error; the cases of each row
-kernel-flags     the flags of its vectors in words
-kernel-index     a table of the pages and their kernels
+kernel-about         where it comes from, its vectors, the links to what explains it
+kernel-requirements  what is required, by number; the cases of each requirement
+kernel-errors        what is refused, and with which error; the cases of each row
+kernel-flags         the flags of its vectors in words
+kernel-index         a table of the pages and their kernels
 
 The tables of errors and of flags are folded.
 """
@@ -11,10 +12,11 @@ The tables of errors and of flags are folded.
 import re
 
 from api_reference import path_of
-from generated import directive, folded, table
+from generated import directive, folded, plain, table
 from kernel_tables import PAGES, files, refusals, sections
 from teaching import pages_of_algorithms
 
+from refimpl.lab.apps.conformance import requirements
 from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.report import NAMES
 
@@ -50,6 +52,13 @@ def learned(source):
     keys = [f"{source['paper']}:{number}" for number in re.findall("[0-9]+", source["place"])]
     pages = {taught[key]: key for key in reversed(keys) if key in taught}
     return [f"[explained](/{page}.md#{key.replace(':', '-')})" for page, key in pages.items()]
+
+
+def kernel_requirements(kernel):
+    """Return the requirements of a kernel as a table: number, words, cases."""
+    found = requirements.of_kernel(kernel)
+    rows = [(f"`{name}`", plain(says), some(cases)) for name, says, cases in found]
+    return table(("requirement", "", "cases"), rows, (), "kernel-table")
 
 
 def kernel_errors(kernel):
@@ -95,7 +104,7 @@ def some(cases):
 
 
 def setup(app):
-    for made in (kernel_about, kernel_errors, kernel_flags, kernel_index):
+    for made in (kernel_about, kernel_requirements, kernel_errors, kernel_flags, kernel_index):
         app.add_directive(made.__name__.replace("_", "-"), directive(made))
     app.add_css_file("kernels.css")
     return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}

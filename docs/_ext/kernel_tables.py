@@ -4,7 +4,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import requirements, vectors
 
 try:
     import tomllib
@@ -12,7 +12,7 @@ except ModuleNotFoundError:
     import tomli as tomllib
 
 PAGES = Path(__file__).parents[1] / "kernels"
-REFUSALS = PAGES / "refusals.toml"
+REFUSALS = requirements.HERE / "refusals.toml"
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 
 

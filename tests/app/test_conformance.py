@@ -49,7 +49,7 @@ def test_every_kernel_conforms(gnn, capsys, tmp_path):
     assert [(c["paper"], c["kernel"], c["case"]) for c in report["cases"]] == cases
     assert {c["verdict"] for c in report["cases"]} == {"pass"}
     assert all(c["seconds"] > 0 for c in report["cases"])
-    assert report["format"] == "minibatch-gnn-conformance-report/2"
+    assert report["format"] == "minibatch-gnn-conformance-report/3"
     assert report["vectors"] == {"format": "minibatch-gnn-vectors/1", "version": VERSION}
     assert report["kit"] == {"name": "minibatch-gnn", "version": own}
     assert report["program"] == {"name": gnn.__name__, "version": own}

@@ -99,7 +99,7 @@ def test_a_kernel_that_was_asked_in_part_does_not_conform(asked):
     ("change", "said"),
     [
         (lambda r: r.update(format="minibatch-gnn-conformance-report/1"), "its format must be"),
-        (lambda r: r.clear(), "its format must be minibatch-gnn-conformance-report/2, got None"),
+        (lambda r: r.clear(), "its format must be minibatch-gnn-conformance-report/3, got None"),
         (lambda r: r["vectors"].update(version="0.9.0"), "its vectors are 0.9.0, and"),
         (lambda r: r.pop("vectors"), "vectors"),
         (lambda r: r["cases"][0].update(more=1), "more"),
