@@ -186,7 +186,7 @@ def test_algorithms_in_more_than_one_function_say_why():
 def owner(code):
     """Return the function or class of a file that a line of code stands in."""
     source = dict(paper_lines.whole_reference())[code.path]
-    return paper_lines.innermost(source, code.row).partition(".")[0]
+    return lines_in_order.innermost(source, code.row).partition(".")[0]
 
 
 def test_a_restated_algorithm_maps_to_lines_with_code():

@@ -28,7 +28,6 @@ DOCS = Path(__file__).parents[1]
 PACKAGES = Path(refimpl.__file__).parents[1]  # the folder that refimpl and fastimpl stand in
 TITLES = {**papers.TITLES, "vldb24": "FreshGNN"}  # the documentation calls it by its system
 ERRATUM = re.compile(r"\bE-[A-Z]\d+\b")
-LONGEST = 110  # letters of a statement that is shown whole
 NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
 
 
@@ -155,21 +154,6 @@ def marked_lines(algorithm):
     return {number: list(lines.values()) for number, lines in sorted(found.items())}
 
 
-def innermost(source, row):
-    """Return the qualified name of the function or class that a row of a module stands in."""
-    names, body = [], ast.parse(source).body
-    while body:
-        around = [
-            node
-            for node in body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and node.lineno <= row <= (node.end_lineno or 0)
-        ]
-        names += [node.name for node in around]
-        body = around[0].body if around else []
-    return ".".join(names)
-
-
 class PaperLine(NamedTuple):
     """A line of a printed algorithm: the code that is it, or why there is none."""
 
@@ -259,39 +243,24 @@ def errata_at(key, line):
     return found
 
 
-@cache
-def parsed(path):
-    """Return the rows of a file of refimpl, and its tree."""
-    source = dict(whole_reference())[path]
-    return source.splitlines(), ast.parse(source)
-
-
 def statement(path, row):
-    """Return the statement that begins in a row, in one row and without its comments.
+    """Return the rows of a statement that begins in a row, without their comments.
 
-    Of a loop, a branch or a function it is what stands before its body. It is indented as far as in
-    the body of the function or class around it; the end of a long one is left out.
+    Of a loop, a branch or a function they are what stands before its body. They are indented as far
+    as in the body of the function or class around the statement.
     """
-    rows, tree = parsed(path)
+    source = dict(whole_reference())[path]
     around = [
         node
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or row)
     ]
-    here = max(around, key=lambda node: (node.lineno, node.col_offset))
-    outer = [
-        node for node in around if isinstance(node, ast.FunctionDef | ast.ClassDef) and node != here
-    ]
-    body = getattr(here, "body", None)
+    here, body = around[-1], getattr(around[-1], "body", None)
     last = body[0].lineno - 1 if body else here.end_lineno or row
-    shown = [re.sub(r"\s*  # .*$", "", text).strip() for text in rows[row - 1 : max(last, row)]]
-    text = re.sub(r"([(\[{]) ", r"\1", " ".join(filter(None, shown)))
-    text = re.sub(r",? ([)\]}])", r"\1", text)
-    if len(text) > LONGEST:
-        cut = text.find(', "') if ', "' in text else text.rfind(", ", 0, LONGEST)
-        text = f"{text[:cut]}, ..)"
+    shown = [re.sub(r"\s*  # .*$", "", text) for text in source.splitlines()[row - 1 : last]]
+    outer = [node for node in around[:-1] if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     base = max((node.body[0].col_offset for node in outer), default=0)
-    return " " * max(here.col_offset - base, 0) + text
+    return "\n".join(text[base:] for text in shown).rstrip()
 
 
 def errata_of(keys):

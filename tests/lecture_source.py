@@ -1,16 +1,12 @@
-"""What a lecture's Markdown says of itself: parts and their minutes, slides, notes, questions.
-
-A deck is one page: `# title` is the title slide, each `## part` has its minutes in a directive
-below it, each `### slide` is a slide. The site, the list of lectures and the tests read it here.
-"""
+"""The lectures' Markdown: parts with their minutes, slides with the text below their headings."""
 
 import re
-from pathlib import Path
 from typing import NamedTuple
 
-LECTURES = Path(__file__).parents[1] / "lectures"
-DECKS = ("sampling", "fresh")
+from docs_ext import DOCS
+
 MINUTES = re.compile(r"^```\{minutes\} +(\d+)\s*$", re.M)
+NAMES = ("sampling", "fresh")
 
 
 class Slide(NamedTuple):
@@ -35,7 +31,7 @@ class Part(NamedTuple):
 
 
 class Deck(NamedTuple):
-    """A lecture: the title slide stands alone, the others in parts."""
+    """A lecture: its title slide stands alone, the others in parts."""
 
     name: str
     cover: Slide
@@ -45,11 +41,6 @@ class Deck(NamedTuple):
     def slides(self):
         """All slides in their order, the cover first."""
         return [self.cover, *(slide for part in self.parts for slide in part.slides)]
-
-    @property
-    def minutes(self):
-        """The sum of the parts' minutes."""
-        return sum(part.minutes for part in self.parts)
 
 
 def headings(text):
@@ -67,26 +58,14 @@ def headings(text):
         yield depth, title, "".join(lines)
 
 
-def deck_of(name, text):
-    """Return the Deck of a page's Markdown, or raise ValueError that says what it lacks."""
-    cover, parts = None, []
-    for depth, title, below in headings(text):
-        if depth == 1:
-            cover = Slide(title, below)
-        elif depth == 2:
-            minutes = MINUTES.findall(below)
-            if len(minutes) != 1:
-                raise ValueError(f"{name}: part {title!r} needs one ```{{minutes}}")
-            parts.append(Part(title, int(minutes[0]), []))
-        elif not parts:
-            raise ValueError(f"{name}: slide {title!r} stands before the first part")
-        else:
-            parts[-1].slides.append(Slide(title, below))
-    if cover is None:
-        raise ValueError(f"{name} has no title")
-    return Deck(name, cover, parts)
-
-
 def read_deck(name):
     """Return the Deck of docs/lectures/NAME.md."""
-    return deck_of(name, (LECTURES / f"{name}.md").read_text(encoding="utf-8"))
+    (_, title, text), *others = headings((DOCS / "lectures" / f"{name}.md").read_text("utf-8"))
+    deck = Deck(name, Slide(title, text), [])
+    for depth, title, below in others:
+        if depth == 2:
+            (minutes,) = MINUTES.findall(below)
+            deck.parts.append(Part(title, int(minutes), []))
+        else:
+            deck.parts[-1].slides.append(Slide(title, below))
+    return deck
