@@ -9,7 +9,5 @@ DOCS = ROOT / "docs"
 
 sys.path.append(str(DOCS / "_ext"))
 paper_lines = importlib.import_module("paper_lines")
-kernel_marks = importlib.import_module("kernel_marks")
 worked_examples = importlib.import_module("worked_examples")
 stored_results = importlib.import_module("stored_results")
-kernel_tables = importlib.import_module("kernel_tables")

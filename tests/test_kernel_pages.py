@@ -7,17 +7,29 @@ import sys
 
 import numpy as np
 import pytest
-from docs_ext import DOCS, kernel_tables
+from docs_ext import DOCS
 
 import refimpl
+from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.encode import decode
 from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.runner import judge
 from refimpl.lab.backend import find
 
-FILES, SECTIONS = kernel_tables.files(), kernel_tables.sections()
-REFUSALS = kernel_tables.refusals()
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 PAGES = DOCS / "kernels"
+SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
+FILES = {file["function"]: file for file in vectors.load()}
+REFUSALS = tomllib.loads((PAGES / "refusals.toml").read_text(encoding="utf-8"))
+SECTIONS = {  # kernel -> (page, the text of its section)
+    name: (path.stem, text)
+    for path in sorted(PAGES.glob("*.md"))
+    for name, text in SECTION.findall(path.read_text())
+}
 STAGE = re.compile(r"^\| \d+ \[(.*?)\]\(\.\./kernels/(\w+)\.md\) \| (.*?) \|", re.M)
 CELLS = re.compile(r"^\| (.*?) \|", re.M)
 NAME = re.compile(r"`(\w+)`")

@@ -8,15 +8,23 @@ The tables of errors and of flags are folded.
 """
 
 import re
+from functools import cache
 
 from algorithms import pages_of_algorithms
 from api_reference import path_of
 from generated import box, extension, folded, table
-from kernel_tables import files, refusals
+from paper_lines import DOCS, tomllib
 
+from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
+
+
+@cache
+def files():
+    """Return a dict from the name of each kernel to its file of vectors."""
+    return {file["function"]: file for file in vectors.load()}
 
 
 def kernel_about(kernel):
@@ -52,7 +60,8 @@ def learned(source):
 
 def kernel_errors(kernel):
     """Return what a kernel refuses as a table: the first row that is so says the error."""
-    rows = [(kind, words, some(cases)) for kind, words, cases in refusals()[kernel]]
+    known = tomllib.loads((DOCS / "kernels" / "refusals.toml").read_text(encoding="utf-8"))
+    rows = [(kind, words, some(cases)) for kind, words, cases in known[kernel]]
     made = table(("error", "when", "cases"), rows, (), "kernel-table")
     return folded(f"What is refused: {counted(rows, 'row')}", made)
 

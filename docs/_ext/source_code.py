@@ -14,7 +14,6 @@ from pathlib import Path
 
 from docutils import nodes
 from generated import extension, fold_nodes
-from kernel_marks import in_kernels
 from paper_lines import (
     DOCS,
     ERRATUM,
@@ -22,6 +21,7 @@ from paper_lines import (
     TITLES,
     beside_code,
     find,
+    in_kernels,
     load_algorithms,
     load_paraphrases,
     source_of,

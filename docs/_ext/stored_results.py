@@ -3,21 +3,15 @@
 import csv
 import json
 import re
-import sys
 from functools import cache
 from math import log10
-from pathlib import Path
+
+from paper_lines import DOCS, tomllib
 
 from bench.figures import experiment
 from bench.markdown import ratio, significant
 from bench.report import rows_of
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-DOCS = Path(__file__).parents[1]
 RESULTS = DOCS / "results"
 REPORT = RESULTS / "reports" / "kernels.json"
 TRAINING = "I-fig2"
