@@ -32,7 +32,6 @@ extensions = [
     "steppers",
     "kernel_pages",
     "lectures",
-    "page_mends",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -40,9 +39,12 @@ exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
-html_css_files = ["site.css"]
+html_css_files = [
+    f"{name}.css" for name in ("teaching", "exercises", "drawings", "steppers", "kernels", "site")
+]
+html_js_files = [(f"{name}.js", {"defer": ""}) for name in ("lit", "steppers", "scrollable")]
 templates_path = ["_templates"]
-html_static_path = ["_static"]
+html_static_path = ["_static", "playground/page/playground.css"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more

@@ -99,6 +99,4 @@ def link_errata(app, doctree):
             text.parent.replace(text, [*made, nodes.Text(text[at:])])
 
 
-setup = extension(
-    algorithm_index, equation_index, errata_of, css=["teaching.css"], doctree_read=link_errata
-)
+setup = extension(algorithm_index, equation_index, errata_of, doctree_read=link_errata)

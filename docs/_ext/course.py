@@ -140,6 +140,5 @@ setup = extension(
     page_questions,
     exercise_sheets,
     sheet_answers,
-    css=["exercises.css"],
     doctree_read=name_sections,
 )

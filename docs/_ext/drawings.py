@@ -83,4 +83,4 @@ def check_lit(app, doctree):
                 logger.warning("lit: nothing on the page is %s:%s", name, kind, location=words)
 
 
-setup = extension(drawing, roles=[lit], css=["drawings.css"], js=["lit.js"], doctree_read=check_lit)
+setup = extension(drawing, roles=[lit], doctree_read=check_lit)

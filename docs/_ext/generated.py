@@ -15,8 +15,8 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 FAULTS = (LookupError, ValueError, TypeError, ImportError, AttributeError, OSError, RuntimeError)
 
 
-def extension(*directives, roles=(), css=(), js=(), **events):
-    """Return the `setup` of an extension: its directives, roles, files, and functions of events.
+def extension(*directives, roles=(), **events):
+    """Return the `setup` of an extension: its directives, roles, and functions of events.
 
     The name of a directive, role or event is that of the function, parameter: "_" stands for "-".
     """
@@ -28,10 +28,6 @@ def extension(*directives, roles=(), css=(), js=(), **events):
             app.add_role(name_of(function), role(function))
         for event, function in events.items():
             app.connect(event.replace("_", "-"), function)
-        for name in css:
-            app.add_css_file(name)
-        for name in js:
-            app.add_js_file(name, loading_method="defer")
         return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
 
     return setup

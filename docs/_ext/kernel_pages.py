@@ -89,4 +89,4 @@ def some(cases):
     return f"{named} and {more} more" if more > 0 else named
 
 
-setup = extension(kernel_about, kernel_errors, kernel_flags, css=["kernels.css"])
+setup = extension(kernel_about, kernel_errors, kernel_flags)

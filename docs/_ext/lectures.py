@@ -27,7 +27,6 @@ from docutils import nodes
 from drawings import drawing_of
 from generated import box, extension, raw
 from sphinx.util.fileutil import copy_asset_file
-from sphinx.util.osutil import relative_uri
 
 REVEAL = Path(find_spec("sphinx_revealjs").origin).parent / "_static" / "revealjs"
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "LICENSE")
@@ -113,9 +112,8 @@ def play(text, env):
     found = re.fullmatch(r"(.+?)\s*<(\w+=[^<>]*)>", text, re.S)
     if found is None:
         raise ValueError(f"expected text <name=value&..>, got {text!r}")
-    uri_of = env.app.builder.get_target_uri
-    uri = relative_uri(uri_of(env.docname), uri_of("playground"))
-    return nodes.reference("", found[1], refuri=f"{uri}#{found[2]}")
+    page = env.app.builder.get_relative_uri(env.docname, "playground")
+    return nodes.reference("", found[1], refuri=f"{page}#{found[2]}")
 
 
 def is_deck(env, docname):

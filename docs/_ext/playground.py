@@ -1,7 +1,4 @@
-"""The playground: its scripts as one classic script, and where they stand on a page.
-
-playground             the playground; needs JavaScript, which is said where there is none
-playground-sources     a link to each file of the implementation in JavaScript
+"""The scripts of the playground as one classic script, _static/playground.js.
 
 The files in docs/playground are ES modules, which browsers do not load from file://. `bundle`
 puts the modules that the page needs into one script, each as a function of its own that returns
@@ -11,21 +8,13 @@ what it exports, without indentation and lines of comments.
 import re
 from pathlib import Path
 
-from docutils import nodes
-from generated import extension, raw
-from source_code import page_of
+from generated import extension
 
 FOLDER = Path(__file__).parents[1] / "playground"
 ENTRY = "page/main.mjs"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.M)
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
 BESIDES = re.compile(r"^ *//.*\n|^ +|^\n", re.M)  # lines of comments, indentation
-SCRIPT, STYLE = "playground.js", "playground.css"
-PLACE = """<div id="pg" class="pg">
-<p>The playground is a program in JavaScript, which is switched off here. All else on this site
-works without it.</p>
-</div>
-"""
 
 
 def bundle(entry=ENTRY):
@@ -72,40 +61,12 @@ def name_of(path):
     return re.sub(r"\W", "_", path.removesuffix(".mjs"))
 
 
-def playground():
-    """Return the place of the playground on a page."""
-    place = raw(PLACE)
-    place["playground"] = True
-    return [place]
-
-
-def playground_sources():
-    """Return links to the pages of the kernels' files."""
-    names = sorted(path.stem for path in FOLDER.glob("kernels/*.mjs"))
-    page = page_of("docs/playground/kernels")
-    return " · ".join(f'<a href="{page}/{name}.mjs.html">{name}</a>' for name in names)
-
-
 def write_script(app):
-    """Write the script and the style into the folder of static files."""
+    """Write the script into the folder of static files."""
     if app.builder.format == "html":
         static = Path(app.outdir, "_static")
         static.mkdir(parents=True, exist_ok=True)
-        style = (FOLDER / "page" / STYLE).read_text(encoding="utf-8")
-        for name, text in ((SCRIPT, bundle()), (STYLE, style)):
-            (static / name).write_text(text, encoding="utf-8")
+        (static / "playground.js").write_text(bundle(), encoding="utf-8")
 
 
-def add_files(app, pagename, templatename, context, doctree):
-    """Load the script and the style on pages that have the directive."""
-    if doctree is not None and any("playground" in node for node in doctree.findall(nodes.raw)):
-        app.add_js_file(SCRIPT, loading_method="defer")
-        app.add_css_file(STYLE)
-
-
-setup = extension(
-    playground,
-    playground_sources,
-    builder_inited=write_script,
-    html_page_context=add_files,
-)
+setup = extension(builder_inited=write_script)

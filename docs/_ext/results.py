@@ -18,7 +18,7 @@ Roles: `outcome` CLAIM; `measured` GROUP / NAME, milliseconds of an implementati
 name in `pytest bench`, "spmm medium-128_float32 / fastimpl", or GROUP / speed-up, of fastimpl over
 refimpl; `result` ID; CELL; ..; COLUMN, a cell of a figure's table: of the row that has these cells,
 under this column's title. `layers=2` is a cell of one column, `COLUMN > NAME` what stands behind
-"NAME: " in brackets, `COLUMN #2` the second of the name; `result-lead` leaves out the brackets.
+"NAME: " in brackets; `result-lead` leaves out the brackets.
 """
 
 from html import escape

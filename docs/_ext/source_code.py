@@ -138,15 +138,11 @@ def resolve(domain, info):
 
 
 def source(text, env):
-    """Return a link to a file, as "fastimpl/_graph.pyx" or "path:row", or to "module:name"."""
-    path, _, row = text.partition(":")
-    shown = text
-    if "/" not in path:
-        shown = text.replace(":", ".")
-        path, row, _ = source_of(text)
+    """Return a link to a file, as "fastimpl/_graph.pyx", or to "module:name"."""
+    path, row = (text, 0) if "/" in text else source_of(text)[:2]
     if path not in source_files():
         raise ValueError(f"no source {text!r}")
-    link = link_to(env, path, int(row or 0), "")
+    link, shown = link_to(env, path, row, ""), text.replace(":", ".")
     link += nodes.literal(shown, shown)
     return link
 

@@ -90,8 +90,6 @@ def write_pages(app, exception):
 setup = extension(
     stepper,
     roles=[step],
-    css=["steppers.css"],
-    js=["steppers.js"],
     doctree_read=aim_links,
     build_finished=write_pages,
 )

@@ -52,14 +52,12 @@ def result(address):
     if not (RESULTS / f"{id}.json").is_file():
         raise ValueError(f"{address!r}: docs/results has no {id!r}")
     titles, (column, _, name) = result_of(id)["titles"], column.partition(" > ")
-    column, _, count = column.partition(" #")
-    columns = [at for at, title in enumerate(titles) if title == column]
-    if len(columns) != 1 and not (count.isdigit() and 1 <= int(count) <= len(columns)):
+    if titles.count(column) != 1:
         raise ValueError(f"{address!r} names no single column of {id}: {titles}")
     rows = [row for row in result_of(id)["table"] if all(has(row, titles, one) for one in wanted)]
     if len(rows) != 1:
         raise ValueError(f"{address!r} names {len(rows)} rows of {id}, not one")
-    cell = rows[0][columns[int(count or 1) - 1]]
+    cell = rows[0][titles.index(column)]
     if not name:
         return cell
     found = re.search(rf"{re.escape(name)}: ([^;)]+)", cell)
