@@ -128,6 +128,8 @@ def resolve(domain, info):
 
     It is as seen from docs/reference; None for a field or what is compiled.
     """
+    if not info["module"]:
+        return None
     found = find(f"{info['module']}:{info['fullname']}")
     found = inspect.unwrap(getattr(found, "unbound", getattr(found, "fget", found)))
     try:
