@@ -15,17 +15,12 @@ def numbers_in_order(marks_there, prefix):
 
 def innermost(source, row):
     """Return the qualified name of the function or class that a row of a module stands in."""
-    names, body = [], ast.parse(source).body
-    while body:
-        around = [
-            node
-            for node in body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and node.lineno <= row <= (node.end_lineno or 0)
-        ]
-        names += [node.name for node in around]
-        body = around[0].body if around else []
-    return ".".join(names)
+    return ".".join(
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= row <= (node.end_lineno or 0)
+    )
 
 
 def sequences():

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from docs_ext import DOCS
+from docs_ext import DOCS, paper_lines
 
 import refimpl
 from refimpl.lab.apps.conformance import vectors
@@ -16,15 +16,10 @@ from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.runner import judge
 from refimpl.lab.backend import find
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 PAGES = DOCS / "kernels"
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 FILES = {file["function"]: file for file in vectors.load()}
-REFUSALS = tomllib.loads((PAGES / "refusals.toml").read_text(encoding="utf-8"))
+REFUSALS = paper_lines.tomllib.loads((PAGES / "refusals.toml").read_text(encoding="utf-8"))
 SECTIONS = {  # kernel -> (page, the text of its section)
     name: (path.stem, text)
     for path in sorted(PAGES.glob("*.md"))
