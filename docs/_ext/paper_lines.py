@@ -34,6 +34,7 @@ COMMENT = re.compile(
     r"(?:#|/\*) (?P<words>(?:(?:[IJV]\d+:|GAT\.)?\d+(?:-\d+)?(?: |$))+)(?:\*/.*)?$", re.M
 )
 HEAD = re.compile(r"^(?:cdef|cpdef|def)\b.*?\b(\w+)\(")  # of a function in a .pyx or .pxd file
+MOST_ROWS = 5  # of a statement that is shown whole
 NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
 
 
@@ -253,7 +254,8 @@ def statement(path, row):
     """Return the rows of a statement that begins in a row, without their comments.
 
     Of a loop, a branch or a function they are what stands before its body. They are indented as far
-    as in the body of the function or class around the statement.
+    as in the body of the function or class around the statement. Of a long one the first row is
+    shown.
     """
     source = dict(whole_reference())[path]
     around = [
@@ -266,6 +268,8 @@ def statement(path, row):
     shown = [re.sub(r"\s*  # .*$", "", text) for text in source.splitlines()[row - 1 : last]]
     outer = [node for node in around[:-1] if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     base = max((node.body[0].col_offset for node in outer), default=0)
+    if len(shown) > MOST_ROWS:
+        shown = [f"{shown[0]} .."]
     return "\n".join(text[base:] for text in shown).rstrip()
 
 
