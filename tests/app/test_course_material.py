@@ -53,8 +53,7 @@ def test_a_notebook_keeps_the_words_and_the_code():
     assert said == [
         ("mark", "A root, “Data”, “The pool of subgraphs”, b, $x$."),
         ("code", "y = 1"),
-        ("mark", "<details><summary>More</summary>\n\nHidden.\n\n</details>"),
-        ("mark", "**Code**"),
+        ("mark", "<details><summary>More</summary>\n\nHidden.\n\n</details>\n\n**Code**"),
         ("code", "z = 2"),
         ("mark", "## H"),
     ]

@@ -19,6 +19,7 @@ extensions = ["myst_parser", "mathml", "source_code", "drawings", "algorithms"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 html_theme = "basic"
+templates_path = [{str(DOCS / "_templates")!r}]
 """
 ERRATA = "# Errata\n\n| id | where |\n| --- | --- |\n"
 
