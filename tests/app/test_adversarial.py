@@ -17,17 +17,16 @@ FORGETFUL = """
 import numpy as np, refimpl, {package}
 from {module} import empty
 
-def spmm(A, B):
-    C = empty((len(A), B.shape[1]), B.dtype)
-    for i in np.flatnonzero(A.graph.degrees()):
-        C[i] = A.data[A.graph.indptr[i]:A.graph.indptr[i + 1]] @ B[A.graph.indices[
-            A.graph.indptr[i]:A.graph.indptr[i + 1]]]
+def spmm(graph, data, X):
+    C = empty((graph.n, X.shape[1]), X.dtype)
+    for i in np.flatnonzero(graph.degrees()):
+        row = slice(graph.indptr[i], graph.indptr[i + 1])
+        C[i] = data[row] @ X[graph.indices[row]]
     return C
 
-graph = refimpl.as_graph(([0, 1, 4], [1, 0, 4]), n=100_000)
-A = refimpl.adjacency.row_norm(graph)
-B = np.ones((graph.n, 64))
-print(np.array_equal(spmm(A, B), refimpl.spmm(A, B)))
+graph = refimpl.as_graph([(0, 1), (1, 0), (4, 5), (5, 4)], n=100_000)
+data, X = np.ones(graph.e), np.ones((graph.n, 64))
+print(np.array_equal(spmm(graph, data, X), refimpl.spmm(graph, data, X)))
 """
 
 # The items are right, but each also tells how many were made before.
