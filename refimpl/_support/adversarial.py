@@ -15,6 +15,7 @@ import os
 import weakref
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial, wraps
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ real_empty, real_empty_like = np.empty, np.empty_like
 
 
 @wraps(np.empty)  # numpy.ma looks into the docstring
-def empty(shape, dtype=float, order="C", **options):
+def empty(shape: Any, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
     """Return an array as numpy.empty does, with the worst values in it and around it."""
     dtype, order = np.dtype(dtype), order or "C"
     sizes = tuple(shape) if np.iterable(shape) else (shape,)
