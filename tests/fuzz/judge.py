@@ -235,13 +235,14 @@ def leaves(value, place, depth=DEEP):
 def held_by(value):
     """Return the parts of a value by name, without times of an epoch; None for what has none."""
     if isinstance(value, dict):
-        return {key if isinstance(key, str) else repr(key): part for key, part in value.items()}
+        names = {key if isinstance(key, str) else repr(key): key for key in value}
+        return {name: value[key] for name, key in sorted(names.items())}
     if isinstance(value, list | tuple):
         names = getattr(value, "_fields", range(len(value)))
         times = TIMES if "evaluation" in names else ()
         return {k: part for k, part in zip(names, value, strict=True) if k not in times}
     ours = type(value).__module__.startswith(("refimpl", "fastimpl"))
-    return data_of(value) if ours else None
+    return dict(sorted(data_of(value).items())) if ours else None
 
 
 def snapshot(args):
@@ -330,7 +331,7 @@ def compared(a, b, place, rtol, bound=0.0):
     """Return where two values differ; with a "!" in front if rounding cannot be why."""
     for one, two in itertools.zip_longest(leaves(a, place), leaves(b, place)):
         if one is None or two is None or one[:2] != two[:2]:
-            return f"!{one} and {two}"[:300]
+            return f"!{(one or two)[0]}: {one and one[1]} and {two and two[1]}"
         x, y = one[2], two[2]
         if isinstance(x, np.ndarray | float):
             found = arrays_compared(np.asarray(x), np.asarray(y), one[0], rtol, bound)
