@@ -139,6 +139,8 @@ def load_data(form, folder):
                 raise RuntimeError("it can be loaded, but not converted") from None
             raise
         if refused is not None:
+            if name_of(form) == "graphsaint":  # `convert` skips members that it does not need
+                raise refused
             raise RuntimeError(f"it can be converted, but not loaded: {refused}")
         compare(loaded, refimpl.load_dataset(made, verify=True), "converted")
     return loaded
