@@ -92,8 +92,8 @@ class Windows:
         while len(chosen) < self.features.window:
             if not self.drawn:
                 minibatch = next(self.minibatches)
-                rows_of_it = np.unique(np.asarray(self.inputs(minibatch), np.int64))
-                self.drawn.append((minibatch, rows_of_it))
+                nodes = np.asarray(self.inputs(minibatch), np.int64)
+                self.drawn.append((minibatch, np.unique(self.features.in_file(nodes))))
             both = np.union1d(rows, self.drawn[0][1])
             if self._too_many(both):
                 if chosen:
