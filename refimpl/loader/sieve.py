@@ -53,6 +53,7 @@ class SieveCache(RowCache):
         slots = np.flatnonzero(self.row_in == FREE)[:count].tolist()
         if np.count_nonzero(~busy & (self.row_in != FREE)) < count - len(slots):
             return TOO_SMALL
+        busy[slots] = True
         for x in slots:
             self._insert(x)
         while len(slots) < count:  # |T| = C

@@ -27,7 +27,8 @@ class Windows:
     Where the rows of a minibatch are known, two windows behind the present one are drawn, and rows
     of the second of them stay in the cache (Belady). Where rows are only `predicted`, from what
     training has done so far, one window is drawn, right before it is read: a later prediction is a
-    better one. Rows that were not predicted, or do not fit, are read on demand.
+    better one. Rows that were not predicted are read on demand, and so are rows that do not fit if
+    rows are only predicted, or may be read `partly`.
 
     Parameters
     ----------
@@ -39,11 +40,13 @@ class Windows:
     features : LookaheadFeatures
     predicted : bool
         Whether a minibatch may load other rows.
+    partly : bool
+        Whether the rows of a minibatch may be more than half of the cache holds.
 
     Raises
     ------
     CacheTooSmall
-        If the rows of two minibatches do not fit in the cache, and are not only predicted.
+        If the rows of two minibatches do not fit in the cache, and all are needed there.
     """
 
     def __init__(
@@ -52,9 +55,11 @@ class Windows:
         inputs: Callable[[Any], Integers],
         features: LookaheadFeatures,
         predicted: bool = False,
+        partly: bool = False,
     ) -> None:
         self.minibatches, self.inputs = minibatches, inputs
         self.features, self.predicted = features, predicted
+        self.partly = predicted or partly
         self.number = features.clock
         self.drawn: deque[tuple[Any, Positions]] = deque()  # minibatches, and their rows
         self.now: deque[Any] = deque()
@@ -111,9 +116,9 @@ class Windows:
         return min(2 * len(rows), self.features.shape[0]) > self.features.capacity
 
     def _what_fits(self, rows):
-        """Return rows of a minibatch that half of the cache holds, if only predicted; or raise."""
+        """Return rows of a minibatch that half of the cache holds, if that may be; or raise."""
         features = self.features
-        if self.predicted:
+        if self.partly:
             return rows[: features.capacity // 2]
         needed = min(2 * len(rows), features.shape[0])
         raise CacheTooSmall(

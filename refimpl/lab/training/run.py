@@ -177,11 +177,12 @@ class Run:
             return Ahead(minibatches, inputs, self.features.ask)
         return self.read_ahead(minibatches, inputs)
 
-    def read_ahead(self, minibatches, inputs, predicted=False):
+    def read_ahead(self, minibatches, inputs, predicted=False, partly=False):
         """Return an iterator over minibatches, the features of the next ones read meanwhile.
 
         As `ahead`, but for features on storage only. Where ``inputs(minibatch)`` are only
-        `predicted`, the minibatch may load others.
+        `predicted`, the minibatch may load others. Where they are read `partly`, those that do not
+        fit in half of the cache are read on demand.
         """
         if not isinstance(self.features, LookaheadFeatures):
             return minibatches
@@ -189,7 +190,7 @@ class Run:
         def rows(minibatch):
             return self.dataset.in_graph(inputs(minibatch))
 
-        return Windows(minibatches, rows, self.features, predicted)
+        return Windows(minibatches, rows, self.features, predicted, partly)
 
     def targets(self, nodes):
         """Return what a loss over some nodes compares with.
