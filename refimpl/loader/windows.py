@@ -60,7 +60,7 @@ class Windows:
         self.minibatches, self.inputs = minibatches, inputs
         self.features, self.predicted = features, predicted
         self.partly = predicted or partly
-        self.number = features.clock
+        self.number, self.begun = features.clock, False
         self.drawn: deque[tuple[Any, Positions]] = deque()  # minibatches, and their rows
         self.now: deque[Any] = deque()
         self.known: deque[tuple[list, Window]] = deque()
@@ -81,8 +81,9 @@ class Windows:
     def _advance(self):
         """Go to the next window, and let the one behind it be read."""
         features = self.features
-        if len(self.known) == 1:
+        if not self.begun:  # nothing was read yet
             features.expect(self.known[0][1])
+            self.begun = True
         while len(self.known) < (2 if self.predicted else 3):
             self.known.append(self._draw())
         features.finish()

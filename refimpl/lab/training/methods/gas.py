@@ -86,11 +86,12 @@ class GasIterations:
 
     def __init__(self, run):
         order = cluster_order(run)
-        self.run, self.batches = run, cluster_batches(run, order)
+        self.run = run
         ahead = base.refreshed_ahead(run, order.shuffle.batches)
         self.others = [cluster_batches(run, order, steps) for steps in ahead]
         self.histories = self.cache = histories_of(run)
-        self.passes = neighborhoods_ahead(run, *self.others, self.batches)  # a step: its refreshes first
+        # a step's forward-only passes come first
+        self.passes = neighborhoods_ahead(run, *self.others, cluster_batches(run, order))
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
