@@ -19,6 +19,7 @@ from refimpl.lab.data.verifying import checksum
 from refimpl.lab.training.methods import Fresh, Gas, GraphFm, Neighbor
 from refimpl.loader.packed import PackedFeatures
 
+pytestmark = pytest.mark.runs
 N, D = 300, 20
 METHODS = [
     Neighbor(batch_size=10, fanouts=(3, 2)),
