@@ -19,10 +19,9 @@ from refimpl.loader.direct_reads import PAGE
 
 EPOCHS = 2
 METHODS = {"neighbor": {}, "fresh": {"p_grad": 0.9, "t_stale": 50, "hotness": "none"}}
-SHARE = 0.2  # of the rows that the cache holds
 
 
-def report(scale, fanouts, batch, share=SHARE):
+def report(scale, fanouts, batch, memory):
     """Convert and train; yield the table."""
     with tempfile.TemporaryDirectory() as name:
         raw = Path(name, "raw")
@@ -39,7 +38,7 @@ def report(scale, fanouts, batch, share=SHARE):
             first = None
             for evict in ("belady", "sieve"):
                 for packed, folder in folders.items():
-                    found, weights, capacity = counted(folder, method, options, evict, share)
+                    found, weights, capacity = counted(folder, method, options, evict, memory)
                     first = first or (found, weights)
                     assert all((weights[name] == first[1][name]).all() for name in weights)
                     rows.append(cells(method, packed, evict, found, first[0]))
@@ -53,11 +52,9 @@ def report(scale, fanouts, batch, share=SHARE):
 TITLES = ["method", "folder", "evicts by", "rows read", "pages read", "rows a page", "pages, share"]
 
 
-def counted(folder, method, options, evict, share):
+def counted(folder, method, options, evict, memory):
     """Train; return the rows and pages that the last epoch read, the weights, and the capacity."""
     dataset, config = fastimpl.load_dataset(folder), settings(method, **options)
-    n, width = dataset.features.shape
-    memory = 4 * n + int(share * n) * (2 * width + 33)
     ahead = fastimpl.loader.LookaheadFeatures
     with (
         ahead(folder / "features.npy", memory, evict=evict) as features,

@@ -154,7 +154,9 @@ def add_options(parser):
 def report(options):
     """Measure in turns; yield the table and the ratios."""
     if options.counts is not None:
-        yield from reads.report(options.counts, options.fanouts, options.batch)
+        yield from reads.report(
+            options.counts, options.fanouts, options.batch, options.ahead * 2**20
+        )
         return
     shared = {
         "fanouts": options.fanouts,

@@ -45,7 +45,7 @@ def test_a_policy_loads_the_rows_that_training_loads():
 
 
 def test_packed_rows_are_on_fewer_pages():
-    text = list(reads.report(11, [4, 3], 5, share=0.4))
+    text = list(reads.report(11, [4, 3], 5, 4 * 2048 + 289 * 500))
     assert text[0].startswith("2048 nodes, 128 features of float16, 16 rows a page")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[5:]]
     pages = {tuple(row[:3]): int(row[4]) for row in rows}

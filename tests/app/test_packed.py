@@ -85,6 +85,16 @@ def test_rows_are_moved_in_parts(tmp_path, memory, dtype, monkeypatch):
     assert told == sorted(told) and told[-1] == 1
 
 
+def test_a_full_disk_leaves_no_folder(folders, tmp_path, monkeypatch):
+    def full(file, rows):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("refimpl.lab.data.packing.ArrayFile.append", full)
+    with pytest.raises(OSError, match=r"graph"):
+        convert(folders[0], tmp_path / "graph", pack=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_packed_folder_is_the_data_set_and_says_so(data, folders, tmp_path):
     plain, packed = (refimpl.load_dataset(folder, verify=True) for folder in folders)
     assert [type(one.features) for one in (plain, packed)] == [np.memmap, PackedFeatures]
