@@ -89,7 +89,11 @@ def test_a_full_disk_leaves_no_folder(folders, tmp_path, monkeypatch):
     def full(file, rows):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("refimpl.lab.data.packing.ArrayFile.append", full)
+    def packed(*given):
+        monkeypatch.setattr("refimpl.lab.data.packing.ArrayFile.append", full)
+        return pack_rows(*given)
+
+    monkeypatch.setattr("refimpl.lab.data.building.pack_rows", packed)
     with pytest.raises(OSError, match=r"graph"):
         convert(folders[0], tmp_path / "graph", pack=True)
     assert not list(tmp_path.iterdir())
