@@ -35,13 +35,13 @@ class Task(NamedTuple):
 def shop(customers):
     """Return ({name: Table}, {"train" and "test": Task}).
 
-    A customer prefers good or bad products until a week of their own, and the opposite after it.
-    Whether the coming orders are good is thus in the products of the latest orders alone; orders
-    after the time of a task would tell.
+    A customer prefers good or bad products. A third of the customers change their mind, each in a
+    random week. The products of the latest orders thus tell most about the orders to come. Orders
+    after the time of a task would tell more.
     """
     rng, products = np.random.default_rng(0), max(20, customers // 10)
     good = rng.random(products) < 0.5
-    turns, before = rng.integers(0, WEEKS, customers), rng.random(customers) < 0.5
+    turns, before = rng.integers(0, 3 * WEEKS, customers), rng.random(customers) < 0.5
     customer = rng.integers(0, customers, ORDERS * customers)
     week = np.sort(rng.integers(0, WEEKS, len(customer)))
     wants = before[customer] ^ (week >= turns[customer])
@@ -89,7 +89,7 @@ def customers_graph(database):
         ones = np.ones((len(table.df), 1), np.float32)  # a table may have keys alone
         data[name].x = torch.from_numpy(np.hstack([ones, columns]))
         if table.time_col:
-            data[name].time = torch.from_numpy(table.df[table.time_col].to_numpy())
+            data[name].time = torch.tensor(table.df[table.time_col].to_numpy())
     for name, table in database.items():
         for column, other in table.fkey_col_to_pkey_table.items():
             place = pd.Index(database[other].df[database[other].pkey_col])

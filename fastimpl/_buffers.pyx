@@ -12,7 +12,7 @@ import cython
 import numpy as np
 from cpython.buffer cimport PyBuffer_FillInfo
 
-from fastimpl._memory cimport PAGE, allocate_pages, give_back
+from fastimpl._memory cimport PAGE, allocate_pages, give_back, spoil
 
 cdef enum:
     SMALLEST = 1 << 15  # below this NumPy's own memory is as good
@@ -66,6 +66,7 @@ cdef void* take_waiting(size_t size) noexcept nogil:
         if piece != NULL:
             waiting[place] = piece.next
             waiting_bytes -= size
+    spoil(piece, 0, size)
     return piece
 
 

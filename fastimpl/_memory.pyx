@@ -1,10 +1,13 @@
 """Memory of kernels. All of it comes from here, so that tests can let any allocation fail.
 
-Each returns NULL when memory runs out, and memory also for a size of 0.
+Each returns NULL when memory runs out, and memory also for a size of 0. What memory holds that is
+not set to zeros is unknown: with MINIBATCH_GNN_ADVERSARIAL=1, NaN and extreme integers.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
+
+from refimpl._support import adversarial
 
 cdef extern from *:
     """
@@ -32,13 +35,23 @@ cdef extern from *:
     #include <stdlib.h>
     static void* gnn_allocate(size_t size) { return malloc(size); }
     #endif
+
+    #if defined(__linux__)
+    #include <malloc.h>
+    #define gnn_size_of(memory) malloc_usable_size(memory)
+    #else  /* what is behind the old end stays as it is */
+    #define gnn_size_of(memory) SIZE_MAX
+    #endif
     """
     int64_t add "gnn_add"(int64_t* address, int64_t value) noexcept nogil
     void* large "gnn_allocate"(size_t size) noexcept nogil
+    size_t size_of "gnn_size_of"(void* memory) noexcept nogil
 
 cdef bint failing = False
 cdef int64_t to_come = 0  # allocations up to the one that fails
 cdef int64_t alive = 0  # pieces of memory
+cdef bint worst = adversarial.ON
+cdef uint32_t WORD = adversarial.WORD
 
 
 cdef inline bint fails() noexcept nogil:
@@ -51,8 +64,21 @@ cdef inline void* counted(void* memory) noexcept nogil:
     return memory
 
 
+cdef void spoil(void* memory, size_t begin, size_t end) noexcept nogil:
+    """Let some bytes of memory hold what no kernel may rely on."""
+    cdef size_t i
+    if worst and memory != NULL:
+        for i in range((begin + 3) // 4, end // 4):
+            (<uint32_t*>memory)[i] = WORD
+
+
+cdef inline void* unset(void* memory, size_t size) noexcept nogil:
+    spoil(memory, 0, size)
+    return counted(memory)
+
+
 cdef void* allocate(size_t size) noexcept nogil:
-    return NULL if fails() else counted(malloc(size + (size == 0)))
+    return NULL if fails() else unset(malloc(size + (size == 0)), size)
 
 
 cdef void* allocate_zeros(size_t count, size_t size) noexcept nogil:
@@ -61,7 +87,9 @@ cdef void* allocate_zeros(size_t count, size_t size) noexcept nogil:
 
 cdef void* allocate_pages(size_t size) noexcept nogil:
     """Return memory for a large array."""
-    return NULL if fails() else counted(large(size))
+    if fails():
+        return NULL
+    return unset(malloc(size) if worst else large(size), size)  # or on 16 bytes alone
 
 
 cdef void* resize(void* memory, size_t size) noexcept nogil:
@@ -69,8 +97,11 @@ cdef void* resize(void* memory, size_t size) noexcept nogil:
     if fails():
         return NULL
     if memory == NULL:
-        return counted(malloc(size + (size == 0)))
-    return realloc(memory, size + (size == 0))
+        return unset(malloc(size + (size == 0)), size)
+    cdef size_t before = size_of(memory) if worst else 0
+    memory = realloc(memory, size + (size == 0))
+    spoil(memory, before, size)
+    return memory
 
 
 cdef void give_back(void* memory) noexcept nogil:

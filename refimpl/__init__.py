@@ -5,6 +5,7 @@ The names most used stand here; all others in their topics: `refimpl.streams.key
 """
 
 from refimpl._support import mpi_start as _mpi_start  # isort: skip  # noqa: F401 -- before all
+from refimpl._support import adversarial as _adversarial  # isort: skip  # noqa: F401 -- before any array
 from refimpl import (
     adjacency as adjacency,
 )

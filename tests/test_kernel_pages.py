@@ -7,17 +7,24 @@ import sys
 
 import numpy as np
 import pytest
-from docs_ext import DOCS, kernel_tables
+from docs_ext import DOCS, paper_lines
 
 import refimpl
+from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.encode import decode
 from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.runner import judge
 from refimpl.lab.backend import find
 
-FILES, SECTIONS = kernel_tables.files(), kernel_tables.sections()
-REFUSALS = kernel_tables.refusals()
 PAGES = DOCS / "kernels"
+SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
+FILES = {file["function"]: file for file in vectors.load()}
+REFUSALS = paper_lines.tomllib.loads((PAGES / "refusals.toml").read_text(encoding="utf-8"))
+SECTIONS = {  # kernel -> (page, the text of its section)
+    name: (path.stem, text)
+    for path in sorted(PAGES.glob("*.md"))
+    for name, text in SECTION.findall(path.read_text())
+}
 STAGE = re.compile(r"^\| \d+ \[(.*?)\]\(\.\./kernels/(\w+)\.md\) \| (.*?) \|", re.M)
 CELLS = re.compile(r"^\| (.*?) \|", re.M)
 NAME = re.compile(r"`(\w+)`")
@@ -46,7 +53,7 @@ def test_every_kernel_has_a_section_with_all_that_a_port_needs(kernel):
     cases = FILES[kernel]["cases"]
     named = {name for row in CELLS.findall(text) for name in NAME.findall(row)}
     fields = set().union(*map(fields_of, results(kernel)))
-    for directive in ("about", "flags"):
+    for directive in ("about", "requirements", "flags"):
         assert re.search(rf"^```{{kernel-{directive}}} {kernel}\b", text, re.M), directive
     shown = rf"^```{{reference-code}} \S+:{kernel}\b|^:pyobject: {kernel}\n"
     assert re.search(shown, text, re.M)
@@ -139,7 +146,7 @@ def test_the_index_shows_a_question_and_its_answer():
 def test_a_page_a_stage():
     """In the order, and with the kernels, of the table on porting a backend."""
     stages = STAGE.findall((DOCS / "howto" / "port_a_backend.md").read_text())
-    toctree = (PAGES / "index.md").read_text().partition(":hidden:\n")[2].partition("```")[0]
+    toctree = (PAGES / "index.md").read_text().partition(":maxdepth: 2\n")[2].partition("```")[0]
     assert [page for _, page, _ in stages] == toctree.split()
     asked = {}
     for _, page, names in stages:

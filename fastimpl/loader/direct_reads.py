@@ -1,13 +1,13 @@
 """refimpl/loader/direct_reads.py on kernels."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from fastimpl._twin import twin
 from fastimpl.loader import _direct_reads
 from fastimpl.loader.gathering import as_bytes
+from refimpl._support.thread_limits import Threads
 from refimpl.loader.direct_reads import PAGE, pieces_of, read_arguments, short
 
 PIECES = 4  # that a thread reads at least, for it takes time to begin
@@ -32,7 +32,7 @@ def read_rows(file, offset, rows, slots, cache, depth=64):
             thread, threads, states[thread],
         )  # fmt: skip
 
-    with ThreadPoolExecutor(threads) as pool:
+    with Threads(threads) as pool:
         list(pool.map(read, range(threads)))
     failed = states[states[:, 0] != 0]
     if len(failed):

@@ -14,6 +14,10 @@ from typing import Any
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+from refimpl._support import adversarial
+
+Threads = adversarial.WorstThreads if adversarial.ON else ThreadPoolExecutor
+
 # One byte, of a call in the background: not 0 once nobody waits for its result. Kernels that run
 # without Python's lock look at it, and end.
 unwanted: ContextVar[bytearray | None] = ContextVar("unwanted", default=None)
@@ -43,7 +47,7 @@ class Worker:
 
     def _begin(self):
         self._process, self._unwanted = os.getpid(), bytearray(1)
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-pool")
+        self._executor = Threads(1, thread_name_prefix="minibatch-gnn-pool")
 
     def forked(self):
         """Whether this is a child of the process whose thread it was: no call of it ends here."""

@@ -6,7 +6,7 @@ import mmap
 import os
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,6 +15,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import Threads
 from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
 from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.files import open_features
@@ -295,7 +296,7 @@ class LookaheadFeatures:
 
 
 def _thread():
-    return ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
+    return Threads(1, thread_name_prefix="minibatch-gnn-features")
 
 
 def _opened(path):

@@ -99,7 +99,7 @@ def test_a_kernel_that_was_asked_in_part_does_not_conform(asked):
     ("change", "said"),
     [
         (lambda r: r.update(format="minibatch-gnn-conformance-report/1"), "its format must be"),
-        (lambda r: r.clear(), "its format must be minibatch-gnn-conformance-report/2, got None"),
+        (lambda r: r.clear(), "its format must be minibatch-gnn-conformance-report/3, got None"),
         (lambda r: r["vectors"].update(version="0.9.0"), "its vectors are 0.9.0, and"),
         (lambda r: r.pop("vectors"), "vectors"),
         (lambda r: r["cases"][0].update(more=1), "more"),
@@ -224,7 +224,8 @@ def test_a_run_writes_all_its_files(tmp_path, monkeypatch, capsys):
     cases = [file for file in FILES if file["function"] == "mix"][0]["cases"]
     row = f"mix  1/{len(cases)}  fails as expected, {len(cases) - 1} cases"
     assert any(re.sub(" +", "  ", line).endswith(re.sub(" +", "  ", row)) for line in out)
-    assert out[-2:] == ["1 fails as expected", "expected to fail, but passes: mix/zero"]
+    assert out[-3:-1] == ["1 fails as expected", "expected to fail, but passes: mix/zero"]
+    assert out[-1].startswith("requirements missed: mix-1")
     content = json.loads((tmp_path / "r.json").read_text())
     assert content["unexpected_passes"] == ["mix/zero"] and content["status"] == 0
     verdicts = {case["case"]: case["verdict"] for case in content["cases"]}

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import runner, vectors
+from refimpl.lab.apps.conformance import requirements, runner, vectors
 from refimpl.lab.apps.conformance.protocol import PROTOCOL, Server
 from refimpl.lab.apps.conformance.version import INDEX
 
@@ -52,6 +52,19 @@ def test_the_index_fits():
     index = json.loads((vectors.FOLDER / INDEX).read_bytes())
     assert faults("vectors/index", index) == []
     assert faults("vectors/index", {**index, "version": "1.0"})
+
+
+def test_the_requirements_fit():
+    content = json.loads((vectors.FOLDER / requirements.FILE).read_bytes())
+    assert faults("vectors/specification", content) == []
+    for place, new in [
+        (["format"], "minibatch-gnn-requirements/2"),
+        (["kernels", "mix", "refusals"], ...),
+        (["kernels", "mix", "requirements", 0, "name"], "mix"),
+        (["kernels", "mix", "requirements", 0, "says"], ""),
+        (["kernels", "mix", "refusals", 0, "error"], "overflow"),
+    ]:
+        assert faults("vectors/specification", changed(content, place, new)), place
 
 
 def changed(value, place, new):
@@ -173,5 +186,6 @@ def test_a_report_fits(reply, tmp_path, capsys):
         (["cases", 0, "difference"], None),
         (["status"], 2),
         (["more"], 1),
+        (["requirements", "missed"], ["mix"]),
     ]:
         assert faults("report", changed(report, place, new)), place

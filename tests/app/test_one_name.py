@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import refimpl
+
 pytestmark = pytest.mark.runs
-ROOT = Path(__file__).resolve().parents[2]
-ONE_NAME = ROOT / "refimpl" / "_support" / "one_name"
+ROOT = Path(refimpl.__file__).resolve().parents[1]
+ONE_NAME = ROOT / "refimpl" / "_support" / "one_name"  # of a checkout
 
 
 def python(folder, *words, paths=()):

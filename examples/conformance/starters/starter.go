@@ -319,6 +319,8 @@ var kernels = map[string]func(object) (compute, error){
 
 // ---- Questions ----
 
+var name = "starter.go"
+
 func answer(line []byte) object {
 	var question object
 	decoder := json.NewDecoder(bytes.NewReader(line))
@@ -330,11 +332,11 @@ func answer(line []byte) object {
 	if id, isThere := question["id"]; isThere {
 		said["id"] = id
 	}
-	name, _ := question["call"].(string)
+	call, _ := question["call"].(string)
 	args, _ := question["args"].(object)
 	if _, isGreeting := question["hello"]; isGreeting {
-		said["name"], said["version"] = "starter.go", "1"
-	} else if kernel := kernels[name]; kernel == nil {
+		said["name"], said["version"] = name, "1"
+	} else if kernel := kernels[call]; kernel == nil {
 		said["skip"] = "not implemented"
 	} else if run, err := kernel(args); err != nil {
 		said["error"] = err.Error()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +12,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
+from refimpl._support.thread_limits import Threads
 from refimpl.hints import Features, Int, Integers, Matrix
 from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
@@ -82,7 +82,7 @@ class FeatureParts:
         self.features = DistributedFeatures(self.comm, X)
         self.fetching = Fetching()
         self._asked: deque[tuple] = deque()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="minibatch-gnn-features")
+        self._thread = Threads(1, thread_name_prefix="minibatch-gnn-features")
 
     __repr__ = showing("comm", "shape", "dtype", "rounds")
 

@@ -13,7 +13,7 @@ from threadpoolctl import ThreadpoolController
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
-from refimpl._support.thread_limits import in_background
+from refimpl._support.thread_limits import Threads, in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers, SampleMode
@@ -114,7 +114,7 @@ class Ahead(Generic[Item]):
             self._begun.clear()
             self._executor, self._process = None, os.getpid()
         if self._executor is None:
-            self._executor = ThreadPoolExecutor(
+            self._executor = Threads(
                 self.workers,
                 "minibatch-gnn-prefetch",
                 _use_one_thread,

@@ -12,8 +12,10 @@ from pathlib import Path
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
 from refimpl.lab.apps.conformance import (
+    export,
     matrix,
     report,
+    requirements,
     runner,
     showing,
     vectors,
@@ -28,6 +30,7 @@ from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.worker import Lost, Unable
 
 TIMEOUT, TOTAL = 60.0, 3600.0
+COPIES = ("copy", "export")
 OF_CHECKS = ("level", "only", "xfails", "report", "badge", "summary", "missing")
 
 
@@ -109,6 +112,13 @@ def _add_conformance(commands, impl):
         metavar="FOLDER",
         help="copy the vectors to this new folder; without --impl and --cmd, check nothing",
     )
+    parser.add_argument(
+        "--export",
+        type=output_name,
+        metavar="NAME",
+        help="write the vectors as plain JSON, with runners for npm and cargo, to this new folder "
+        "or .tar.gz file; without --impl and --cmd, check nothing",
+    )
 
 
 def _add_results(parser):
@@ -170,7 +180,7 @@ def run(arguments, impl="fastimpl"):
 
 def _matrix(arguments):
     unused = {"timeout": (TIMEOUT,), "total": (TOTAL,), "summary": (arguments["summary"],)}
-    for option in ("impl", "cmd", "timeout", "total", "show", "copy", "overwrite", *OF_CHECKS):
+    for option in ("impl", "cmd", "timeout", "total", "show", *COPIES, "overwrite", *OF_CHECKS):
         if arguments[option] not in unused.get(option, (None, False)):
             raise UserError(f"--{option} does not apply to conformance matrix")
     if arguments["summary"] is not None:
@@ -182,7 +192,8 @@ def _make_vectors(folder):
     try:
         version.stored(folder)  # before anything is written
         written, kept = vectors.write(folder)
-        complaint = version.write(folder, vectors.stored(folder))
+        requirements.write(folder)
+        complaint = version.write(folder, requirements.versioned(folder))
     except (ValueError, OSError) as error:
         raise UserError(str(error)) from error
     print(f"{len(written)} files written in {one_line(folder)}, {len(kept)} left alone: up to date")
@@ -194,8 +205,11 @@ def _make_vectors(folder):
 def _check_vectors(folder):
     found = vectors.check(folder)
     with user_errors():
-        complaint = version.complaint(folder, vectors.stored(folder))
-    found["stale"] += [complaint] if complaint else []
+        complaints = [
+            requirements.complaint(folder),
+            version.complaint(folder, requirements.versioned(folder)),
+        ]
+    found["stale"] += filter(None, complaints)
     for line in found["stale"]:
         print(line)
     print(
@@ -213,10 +227,12 @@ def _conformance(arguments, impl):
         return _show_case(arguments)
     if arguments["overwrite"] and arguments["report"] is None and arguments["badge"] is None:
         raise UserError("--overwrite does not apply without --report or --badge")
-    only_copy = arguments["copy"] is not None and package is None and command is None
+    copies = [name for name in COPIES if arguments[name] is not None]
+    only_copy = copies and package is None and command is None
     for option in OF_CHECKS:
         if only_copy and arguments[option] not in (None, False):
-            raise UserError(f"--{option} goes with --copy only where --impl or --cmd does too")
+            said = f"--{option} goes with --{copies[0]} only where --impl or --cmd does too"
+            raise UserError(said)
     if command is None:
         package = impl if package is None else package
     command = _command(package, command)
@@ -231,10 +247,10 @@ def _conformance(arguments, impl):
         raise UserError(
             f"{' and '.join(f'--{name}' for name in outputs)} must name different files"
         )
-    if arguments["copy"] is not None:
-        _copy(arguments["copy"])
-        if only_copy:
-            return 0
+    for name in copies:
+        {"copy": _copy, "export": _export}[name](arguments[name])
+    if only_copy:
+        return 0
     limits = {"timeout": arguments["timeout"], "total": arguments["total"]}
     with _asking(package, arguments["cmd"]):
         found = runner.run(command, files, **limits)
@@ -271,7 +287,7 @@ def check_seconds(option, given):
 def _show_case(arguments):
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
-    for option in (*OF_CHECKS, "overwrite", "copy"):
+    for option in (*OF_CHECKS, "overwrite", *COPIES):
         if arguments[option] not in (None, False):
             raise UserError(f"--show is about one case: leave out --{option}")
     file, case = _one_case(arguments["show"])
@@ -356,11 +372,19 @@ def _copy(name):
     if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
     schemas = {f"schemas/{name}.schema.json" for name in version.SCHEMAS}
-    names = sorted({*vectors.stored(), *schemas, version.INDEX})
+    names = sorted({*requirements.versioned(), *schemas, version.INDEX})
     for name in names:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(vectors.FOLDER / name, folder / name)
     print(f"{len(names)} files in {one_line(folder)}")
+
+
+def _export(name):
+    if os.path.lexists(name):
+        raise UserError(f"--export {name}: there is something already")
+    with user_errors("--export"):
+        count = export.write(Path(name))
+    print(f"{count} files in {one_line(name)}")
 
 
 def _command(package, command):

@@ -9,7 +9,7 @@ from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.levels import LEVELS, is_complete
-from refimpl.lab.apps.conformance.report import CONFORMS, MISSING, read, rows
+from refimpl.lab.apps.conformance.report import CONFORMS, MISSING, missed, read, rows
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
 from refimpl.lab.apps.conformance.version import VERSION
 from refimpl.lab.apps.results import output_name
@@ -106,6 +106,7 @@ def markdown(reports):
         for row in rows(report):
             if row.verdict in (DIFFERS, LOST):
                 text.append(f"- {_plain(name)}, {_plain(row.kernel)}: {_plain(row.said)}")
+        text += [f"- {_plain(name)}, {_plain(line)}" for line in missed(report)]
         said = "expected to fail, but passes"
         text += [f"- {_plain(name)}, {_plain(entry)}: {said}" for entry in report.unexpected]
     return "\n".join([*text, ""])

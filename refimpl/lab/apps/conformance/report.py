@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import requirements, vectors
 from refimpl.lab.apps.conformance.compare import short
 from refimpl.lab.apps.conformance.levels import standings, summary
 from refimpl.lab.apps.conformance.runner import (
@@ -21,15 +21,16 @@ from refimpl.lab.apps.conformance.runner import (
     Report,
     Verdict,
 )
-from refimpl.lab.apps.conformance.showing import flag_lines, in_common
+from refimpl.lab.apps.conformance.showing import flag_lines, in_common, requirement_lines
 from refimpl.lab.apps.conformance.version import VERSION
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.apps.papers import TITLES
 
-FORMAT = "minibatch-gnn-conformance-report/2"
+FORMAT = "minibatch-gnn-conformance-report/3"
 CONFORMS, MISSING, EXPECTED = "conforms", "missing", "fails as expected"
 VERDICTS = {PASS, DIFFERS, SKIP, LOST, NOT_RUN, XFAIL}
 FEW = 3  # missing kernels of a paper that are named
+SHOWN, MANY = 2, 8  # requirements of a case in words, and those missed by their names
 NAMES = {"common": "shared by the papers", **TITLES}
 
 
@@ -143,21 +144,33 @@ def table(report, files, *, missing=False):
     kinds = [kind for kind in order if kind in verdicts]
     lines += ["", ", ".join(f"{verdicts.count(kind)} {kind}" for kind in kinds)]
     lines += [f"expected to fail, but passes: {entry}" for entry in report.unexpected]
+    lines += missed(report)
     return [*lines, summary(report.levels)] if report.levels else lines
 
 
+def missed(report):
+    """Return the names of the requirements that a report misses as one line, or none."""
+    names = requirements.standing(report.verdicts)["missed"]
+    more = f" and {len(names) - MANY} more (--report lists them)" if len(names) > MANY else ""
+    return [f"requirements missed: {', '.join(names[:MANY])}{more}"] if names else []
+
+
 def _told(report, file):
-    """Return what the first case of a kernel that differs is about, and what all such share."""
+    """Return what the first case of a kernel that differs is about, and what all such share.
+
+    First come the requirements of this case, those with few cases before the others.
+    """
     about = file["source"]["paper"], file["function"]
     kinds = {v.case: v.verdict for v in report.verdicts if (v.paper, v.kernel) == about}
     failing = [case for case in file["cases"] if kinds.get(case["id"]) in (DIFFERS, LOST)]
     passing = [case for case in file["cases"] if kinds.get(case["id"]) == PASS]
     if not failing:
         return []
+    lines = [f"        {line}" for line in requirement_lines(file, failing[0], SHOWN)]
     if all("error" in case for case in passing):  # then a flag explains nothing
         refused = f": the {len(passing)} that pass are refused" if passing else ""
-        return [f"      no answer is right{refused}"]
-    lines = [f"        {line}" for line in flag_lines(file, failing[0].get("flags", ()))]
+        return [*lines, f"      no answer is right{refused}"]
+    lines += [f"        {line}" for line in flag_lines(file, failing[0].get("flags", ()))]
     shared = in_common(failing, passing)
     if shared:
         said = ", ".join(f"{mark} ({_of(count, len(passing))})" for mark, count in shared)
@@ -185,6 +198,7 @@ def write(report, path):
         "states_compared": sum(verdict.states for verdict in report.verdicts),
         "levels": {name: _level(standing) for name, standing in report.levels.items()},
         "unexpected_passes": list(report.unexpected),
+        "requirements": requirements.standing(report.verdicts),
         "cases": [verdict._asdict() for verdict in report.verdicts],
     }
     with replacing(path) as file:

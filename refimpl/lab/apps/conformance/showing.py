@@ -10,6 +10,7 @@ import textwrap
 from math import prod
 from typing import Any, NamedTuple
 
+from refimpl.lab.apps.conformance import requirements
 from refimpl.lab.apps.conformance.compare import first_difference, short
 from refimpl.lab.apps.conformance.encode import GRAPH
 from refimpl.lab.apps.conformance.runner import judge, question, rule_of
@@ -64,18 +65,34 @@ def case_name(file, case):
 def flag_lines(file, flags):
     """Return what flags mean, a line or a few for each, in columns."""
     known = file.get("flags", {})
-    width = max(map(len, flags), default=0)
+    return _columns([(flag, known.get(flag, "")) for flag in flags])
+
+
+def requirement_lines(file, case, most=None):
+    """Return the requirements that a case checks, with their numbers, at most so many of them."""
+    found = requirements.of_case(file["function"], case["id"])
+    shown, rest = found[:most], [name for name, _ in found[most:]] if most else []
+    more = [f"and {', '.join(rest)}"] if rest else []
+    return [*_columns(shown), *more]
+
+
+def _columns(pairs):
+    """Return lines of names and texts in two columns."""
+    width = max((len(name) for name, _ in pairs), default=0)
     return [
         line
-        for flag in flags
-        for line in _wrapped(known.get(flag, ""), f"{flag:<{width}}  ", " " * (width + 2))
+        for name, text in pairs
+        for line in _wrapped(text, f"{name:<{width}}  ", " " * (width + 2))
     ]
 
 
 def case_lines(file, case):
-    """Return what a case asks: its name, the flags in words, the arguments and the working."""
+    """Return what a case asks: name, requirements, flags in words, arguments and working."""
     place = " ".join(part for part in (file["source"]["place"], file["source"]["lines"]) if part)
     lines = [case_name(file, case), f"  {place}"]
+    required = requirement_lines(file, case)
+    if required:
+        lines += ["", "requirements", *_indented(required)]
     if case.get("flags"):
         lines += ["", "flags", *_indented(flag_lines(file, case["flags"]))]
     lines += ["", "arguments", *_indented(value_lines({"fields": case["args"]}))]

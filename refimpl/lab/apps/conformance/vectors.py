@@ -92,12 +92,16 @@ def render(kernel):
         "writes": list(kernel.writes),
         "flags": {flag: known[flag] for flag in used},
     }
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
-    text = "\n".join(["{", *lines, '"cases": [', ",\n".join(cases), "]}", ""])
-    files = {f"{kernel.name}.json": text.encode()}
+    files = {f"{kernel.name}.json": file_of(head, cases)}
     if arrays.arrays:
         files[arrays.file] = _npz(arrays.arrays)
     return files
+
+
+def file_of(head, cases):
+    """Return the content of a file of vectors: `cases` are lines of JSON."""
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
+    return "\n".join(["{", *lines, '"cases": [', ",\n".join(cases), "]}", ""]).encode()
 
 
 def _npz(arrays):

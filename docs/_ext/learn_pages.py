@@ -1,11 +1,7 @@
-"""The pages of the course as notebooks, written to notebooks/ of the site.
+"""The pages of the course: their questions, and each as a notebook in notebooks/ of the site.
 
-Worked examples become cells of code, steppers pages that are made and shown, and code of the
-reference is printed. Drawings and the tables of the papers' lines stay on the page.
-
-`notebook_service` in conf.py is the address at which a service opens the published notebooks, as
-"https://colab.research.google.com/github/OWNER/SITE/blob/main/notebooks/"; each page then has a
-button that leads there.
+In a notebook worked examples become cells of code, steppers pages that are made and shown, and code
+of the reference is printed. Drawings and the tables of the papers' lines stay on the page.
 """
 
 import re
@@ -13,12 +9,15 @@ from pathlib import Path
 
 import nbformat
 from docutils import nodes
-from measured_numbers import number
+from generated import extension, raw
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from page_questions import DOCS, pages
+from stored_results import DOCS, measured
 from worked_examples import in_page
 
+PART = re.compile(r"^## Questions and answers\n(.*?)(?=^## |\Z)", re.M | re.S)
+ASKED = re.compile(r"^\*\*(.+?\?)\*\* (.*?)(?=^\*\*|\Z)", re.M | re.S)
 FENCE = re.compile(r"^(`{3,})\{([\w-]+)\}([^\n]*)\n(.*?)^\1\n?", re.M | re.S)
+FOLD = re.compile(r"<details.*?<summary>(.*?)</summary>(.*?)</details>", re.S)
 ROLE = re.compile(r"\{(\w+)\}`([^`]+)`")
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)]*)\)")
 SETUP = """\
@@ -40,42 +39,57 @@ for place in {places}:
     print(inspect.getsource(inspect.unwrap(pkgutil.resolve_name(place))))"""
 
 
+def pages():
+    """Yield (page without its ending, title, text) of the pages of the course, in its order."""
+    course = (DOCS / "learn" / "index.md").read_text(encoding="utf-8")
+    for name in re.search(r":hidden:\n(.*?)```", course, re.S)[1].split():
+        text = (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
+        yield f"learn/{name}", re.search(r"^# (.*)$", text, re.M)[1], text
+
+
+def questions():
+    """Yield (page without its ending, title, list of (question, answer)), in the course's order."""
+    for page, title, text in pages():
+        found = [pair for part in PART.findall(text) for pair in ASKED.findall(part)]
+        if found:
+            yield page, title, found
+
+
+def from_root(text, page):
+    """Return an answer with its links as seen from any page."""
+    text = re.sub(r"\]\((?=\w+\.md)", f"](/{Path(page).parent}/", text)
+    text = text.replace("](#", f"](/{page}.md#").replace("](../", "](/")
+    return text.replace("{doc}`../", "{doc}`/")
+
+
 def notebook_of(page, text):
     """Return the notebook of a page of the course."""
-    cells = [new_code_cell(SETUP)]
     intro = f"*{page} of the site has the drawings and the papers' lines beside their code.*"
-    title, _, rest = text.partition("\n")
-    cells.append(new_markdown_cell(f"{title}\n\n{intro}"))
-    cells += cells_in(rest)
+    title, _, rest = FOLD.sub(unfolded, text).partition("\n")
+    cells, at = [new_code_cell(SETUP), new_markdown_cell(f"{title}\n\n{intro}")], 0
+    for fence in FENCE.finditer(rest):
+        cells += [*words(rest[at : fence.start()]), *cells_of(*fence.group(2, 3, 0))]
+        at = fence.end()
+    cells += words(rest[at:])
     for k, cell in enumerate(cells):
         cell["id"] = f"{Path(page).name}-{k:02}"
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel})
 
 
-def cells_in(text):
-    """Return the cells of a text: of its directives, and of what stands between them."""
-    cells, at = [], 0
-    for fence in FENCE.finditer(text):
-        cells += words(text[at : fence.start()])
-        cells += cells_of(*fence.group(2, 3, 4, 0))
-        at = fence.end()
-    return cells + words(text[at:])
+def unfolded(found):
+    """Return a fold as it is; its summary and content where these are code, which cannot fold."""
+    return f"**{found[1]}**\n{found[2]}" if FENCE.search(found[2]) else found[0]
 
 
-def cells_of(kind, argument, content, whole):
+def cells_of(kind, argument, whole):
     """Return the cells of a directive."""
     if kind == "worked-example":
-        (code,) = in_page(whole.rstrip("\n") + "\n")
-        return [new_code_cell(code.strip())]
+        return [new_code_cell(code.strip()) for code in in_page(whole.rstrip("\n") + "\n")]
     if kind == "stepper":
         return [new_code_cell(STEPPER.format(name=argument.strip()))]
     if kind == "reference-code":
         return [new_code_cell(SOURCE.format(places=argument.split()))]
-    if kind == "fold":
-        if FENCE.search(content):  # code cannot be folded away
-            return cells_in(f"**{argument.strip()}**\n\n{content}")
-        return words(f"<details><summary>{argument.strip()}</summary>\n\n{content}\n</details>")
     return []
 
 
@@ -90,7 +104,7 @@ def words(text):
 def shown(role, text):
     """Return what a role shows."""
     if role == "measured":
-        return number(text)
+        return measured(text)
     if role == "doc" and "<" not in text:
         return title_of(text)
     return re.sub(r"\s*<[^<>]*>\Z", "", text)
@@ -111,28 +125,19 @@ def runnable():
 def add_links(app, doctree):
     """Say below a page's title that there is a notebook of it."""
     page = app.env.docname
-    if not page.startswith("learn/") or not in_page((DOCS / f"{page}.md").read_text("utf-8")):
-        return
-    name = f"{Path(page).name}.ipynb"
-    service = app.config.notebook_service
-    button = f' · <a class="notebook-button" href="{service}{name}">Run it</a>' if service else ""
-    link = f'<a href="../notebooks/{name}" download>This page as a notebook</a>'
-    section = next(iter(doctree.findall(nodes.section)))
-    section.insert(1, nodes.raw("", f'<p class="notebook">{link}{button}</p>', format="html"))
+    if page.startswith("learn/") and in_page((DOCS / f"{page}.md").read_text("utf-8")):
+        href = f"../notebooks/{Path(page).name}.ipynb"
+        link = f'<p class="notebook"><a href="{href}" download>This page as a notebook</a></p>'
+        next(iter(doctree.findall(nodes.section))).insert(1, raw(link))
 
 
 def write_notebooks(app, exception):
     """Write the notebooks."""
-    if exception is not None or app.builder.name != "html":
-        return
-    folder = Path(app.outdir, "notebooks")
-    folder.mkdir(exist_ok=True)
-    for page, notebook in runnable().items():
-        nbformat.write(notebook, folder / f"{Path(page).name}.ipynb")
+    if exception is None and app.builder.name == "html":
+        folder = Path(app.outdir, "notebooks")
+        folder.mkdir(exist_ok=True)
+        for page, notebook in runnable().items():
+            nbformat.write(notebook, folder / f"{Path(page).name}.ipynb")
 
 
-def setup(app):
-    app.add_config_value("notebook_service", "", "html", str)
-    app.connect("doctree-read", add_links)
-    app.connect("build-finished", write_notebooks)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+setup = extension(doctree_read=add_links, build_finished=write_notebooks)

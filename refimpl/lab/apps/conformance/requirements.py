@@ -1,0 +1,184 @@
+"""The numbered requirements of each kernel, such as spmm-2, and the cases that check them.
+
+`requirements.toml` and `refusals.toml` have the words; the file requirements.json beside the
+vectors is made from both, with the cases of each requirement by name.
+"""
+
+import fnmatch
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from refimpl._support.untrusted_files import reading
+from refimpl._support.whole_files import replacing
+from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, PASS, SKIP, XFAIL
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = Path(__file__).parent
+FILE = "requirements.json"
+FORMAT = "minibatch-gnn-requirements/1"
+WITHDRAWN = "withdrawn"
+REFUSED = {
+    "type": "An argument of the wrong type is refused with the error `type`.",
+    "value": "A value out of range, or one that does not fit the others, is refused with the "
+    "error `value`.",
+}
+
+
+class Requirement(NamedTuple):
+    """A requirement of a kernel, and the ids of the cases that check it.
+
+    `name` is the kernel and the number. `says` is "withdrawn" where there are no cases.
+    """
+
+    name: str
+    says: str
+    cases: tuple[str, ...]
+
+
+class Refusal(NamedTuple):
+    """A row of a kernel's table of refusals: the first that applies gives the error."""
+
+    error: str
+    when: str
+    cases: tuple[str, ...]
+
+
+def made(files):
+    """Return the content of requirements.json for files of `vectors.load`, as text."""
+    tables = tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
+    refusals = tomllib.loads((HERE / "refusals.toml").read_text(encoding="utf-8"))
+    lines = []
+    for file in sorted(files, key=lambda file: file["function"]):
+        kernel = file["function"]
+        words = sorted(tables.get(kernel, {}).items(), key=lambda one: int(one[0]))
+        found = [_requirement(file, f"{kernel}-{number}", said)._asdict() for number, said in words]
+        rows = [Refusal(*row)._asdict() for row in refusals.get(kernel, [])]
+        parts = [_listed("requirements", found), _listed("refusals", rows)]
+        lines.append(f'"{kernel}": {{\n' + ",\n".join(parts) + "}")
+    head = f'{{\n"format": "{FORMAT}",\n"kernels": {{\n'
+    return head + ",\n".join(lines) + "\n}}\n"
+
+
+def _listed(name, rows):
+    return f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "]"
+
+
+def _requirement(file, name, words):
+    """Return a Requirement: its words are a name in `REFUSED`, "withdrawn", or a list."""
+    if isinstance(words, str):
+        cases = [case["id"] for case in file["cases"] if case.get("error") == words]
+        return Requirement(name, REFUSED.get(words, WITHDRAWN), tuple(cases))
+    says, *marks = words
+    answered = [case for case in file["cases"] if "error" not in case]
+    cases = [case["id"] for case in answered if any(fits(case, mark) for mark in marks)]
+    return Requirement(name, says, tuple(cases))
+
+
+def fits(case, mark):
+    """Say whether a case has a flag, or an id that fits a pattern."""
+    return mark in case["flags"] or fnmatch.fnmatchcase(case["id"], mark)
+
+
+def write(folder):
+    """Make requirements.json for the vectors in a folder.
+
+    Raises
+    ------
+    ValueError
+        If a number of the file that is there would be gone, or a withdrawn one would be used.
+    """
+    text, path = made(vectors.load(folder)), folder / FILE
+    if path.exists():
+        now, new = _read(path)[0], json.loads(text)["kernels"]
+        for kernel in now.keys() & new.keys():
+            says = {x["name"]: x["says"] for x in new[kernel]["requirements"]}
+            for name, before, _ in now[kernel]:
+                if says.get(name, "") == "" or WITHDRAWN == before != says[name]:
+                    raise ValueError(f"{name} must be {WITHDRAWN!r}: numbers are not used again")
+    with replacing(path) as file:
+        file.write(text.encode())
+
+
+def complaint(folder):
+    """Return what is wrong with requirements.json in a folder, or None."""
+    path = folder / FILE
+    if not path.exists():
+        return f"{FILE}: missing"
+    alike = path.read_bytes() == made(vectors.load(folder)).encode()
+    return None if alike else f"{FILE}: is not made from the words and the vectors as they are"
+
+
+def versioned(folder=vectors.FOLDER):
+    """Return the names of the files in a folder that the version of the vectors covers."""
+    return vectors.stored(folder) | ({FILE} if (folder / FILE).is_file() else set())
+
+
+def _read(path):
+    """Return the requirements and the refusals of each kernel in a file: two dicts."""
+    with reading(path, "requirements of kernels") as file:
+        content = json.load(file)
+        if content["format"] != FORMAT:
+            raise ValueError(f"its format must be {FORMAT}")
+        kernels = content["kernels"].items()
+        found = {k: [_row(Requirement, x) for x in v["requirements"]] for k, v in kernels}
+        return found, {k: [_row(Refusal, x) for x in v["refusals"]] for k, v in kernels}
+
+
+def _row(kind, row):
+    return kind(**{**row, "cases": tuple(row["cases"])})
+
+
+@cache
+def _stored():
+    return _read(vectors.FOLDER / FILE)
+
+
+def of_kernel(kernel):
+    """Return the Requirements of a kernel in force, by number; of an unknown kernel none."""
+    return [x for x in _stored()[0].get(kernel, []) if x.says != WITHDRAWN]
+
+
+def refusals(kernel):
+    """Return the Refusals of a kernel, in their order."""
+    return _stored()[1].get(kernel, [])
+
+
+def of_case(kernel, case):
+    """Return pairs (name, words) of what a case checks, the most specific requirement first.
+
+    Where the case must be refused, the words end with the reason.
+    """
+    found = sorted((x for x in of_kernel(kernel) if case in x.cases), key=lambda x: len(x.cases))
+    why = "".join(f" Here {row.when}." for row in refusals(kernel) if case in row.cases)
+    return [(x.name, x.says + why) for x in found]
+
+
+def standing(verdicts):
+    """Return {"met", "missed", "open": names of requirements} by Verdicts.
+
+    A requirement of which no case was asked is in none of the lists. It is missed if one of its
+    cases fails, and met if each passes; of those that must be refused, some may be skipped.
+    """
+    given = {(v.kernel, v.case): v.verdict for v in verdicts}
+    found: dict[str, list[str]] = {"met": [], "missed": [], "open": []}
+    for kernel in dict.fromkeys(v.kernel for v in verdicts):
+        for requirement in of_kernel(kernel):
+            kinds = [given.get((kernel, case)) for case in requirement.cases]
+            if any(kind is not None for kind in kinds):
+                found[_kind(requirement, kinds)].append(requirement.name)
+    return found
+
+
+def _kind(requirement, kinds):
+    if {DIFFERS, LOST, XFAIL} & {*kinds}:
+        return "missed"
+    may_skip = {SKIP} if requirement.says in REFUSED.values() else set()
+    return "met" if PASS in kinds and {*kinds} <= {PASS} | may_skip else "open"
