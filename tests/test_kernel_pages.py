@@ -7,10 +7,10 @@ import sys
 
 import numpy as np
 import pytest
-from docs_ext import DOCS, paper_lines
+from docs_ext import DOCS
 
 import refimpl
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import requirements, vectors
 from refimpl.lab.apps.conformance.encode import decode
 from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.runner import judge
@@ -19,7 +19,7 @@ from refimpl.lab.backend import find
 PAGES = DOCS / "kernels"
 SECTION = re.compile(r"^## `(\w+)`\n(.*?)(?=^## |\Z)", re.M | re.S)
 FILES = {file["function"]: file for file in vectors.load()}
-REFUSALS = paper_lines.tomllib.loads((PAGES / "refusals.toml").read_text(encoding="utf-8"))
+REFUSALS = {kernel: requirements.refusals(kernel) for kernel in FILES}
 SECTIONS = {  # kernel -> (page, the text of its section)
     name: (path.stem, text)
     for path in sorted(PAGES.glob("*.md"))
