@@ -137,7 +137,10 @@ def test_training_has_the_same_bits(gnn, folders, method, setting):
         with gnn.loader.LookaheadFeatures(folder / "features.npy", memory) as features:
             features.cache[:] = np.nan
             found.append(gnn.train(data, config, progress=False, features=features))
-            assert features.counts.rows + features.counts.on_demand > 0
+            counts = features.counts
+        assert counts.rows + counts.on_demand > 0
+        if method.name == "neighbor":  # windows hold the rows in the file
+            assert counts.on_demand == 0
     first = found[0]
     for other in found[1:]:
         assert [one.loss for one in other.history] == [one.loss for one in first.history]
