@@ -51,7 +51,7 @@ def test_a_sample_is_converted_to_what_is_loaded(samples, gnn, form, tmp_path):
             one, two = getattr(loaded, name), getattr(made, name)
             assert (one is None) == (two is None), name
             if one is not None:
-                np.testing.assert_array_equal(one.astype(two.dtype), two, name)
+                np.testing.assert_array_equal(np.asarray(one).astype(two.dtype), two, name)
         assert loaded.class_names == made.class_names and loaded.setting == made.setting
         for one, two in ((loaded.graph, made.graph), (loaded.train_graph, made.train_graph)):
             assert np.array_equal(one.indptr, two.indptr)

@@ -93,6 +93,7 @@ def write_saved(folder):
     data = refimpl.load_dataset("karate")
     n = data.graph.n
     data.save(folder_in(folder, "induced"))
+    convert("karate", folder_in(folder, "packed"), pack=True)
     refimpl.Dataset(
         name="names",
         graph=data.graph,
