@@ -6,6 +6,10 @@ turns, with the file mapped and with the look-ahead cache, each in a process of 
 neighbours are sampled. What was read from storage is counted by the operating system
 (``read_bytes`` of /proc/self/io). The second epoch is shown: in the first the cache is empty. With
 --quick the memory is not held down.
+
+With ``--counts SCALE`` nothing is timed: rows and pages that an epoch reads are counted on a
+Kronecker graph of 2**SCALE nodes, from a packed folder and one that is not, by both rules of
+eviction (`bench.reads`).
 """
 
 import json
@@ -18,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import fastimpl
+from bench import reads
 from bench.command import Common, UsageError, numbers
 from bench.figures.training import epochs, settings
 from bench.launching import answer
@@ -143,10 +148,16 @@ def add_options(parser):
     parser.add_argument("--t-stale", type=int, default=300)
     parser.add_argument("--buffer", type=int, default=8_000_000, help="bytes of FreshGNN's cache")
     parser.add_argument("--ahead", type=int, default=24, help="MiB of the look-ahead cache")
+    parser.add_argument("--counts", type=int, help="count reads on 2**COUNTS nodes, and time none")
 
 
 def report(options):
     """Measure in turns; yield the table and the ratios."""
+    if options.counts is not None:
+        yield from reads.report(
+            options.counts, options.fanouts, options.batch, options.ahead * 2**20
+        )
+        return
     shared = {
         "fanouts": options.fanouts,
         "layers": len(options.fanouts),

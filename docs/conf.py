@@ -7,6 +7,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 sys.path.append(str(Path(__file__).parents[1]))  # `bench`; the packages stay as installed
 
+from source_code import resolve as linkcode_resolve  # noqa: E402, F401
+
 project = "minibatch-gnn"
 copyright = "2026, the minibatch-gnn authors"
 version = release = installed_version("minibatch-gnn")
@@ -14,29 +16,22 @@ version = release = installed_version("minibatch-gnn")
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.linkcode",
     "numpydoc",
     "mathml",
-    "generated",
-    "source_pages",
+    "source_code",
+    "algorithms",
     "api_reference",
-    "settings_table",
-    "data_formats",
-    "gallery",
-    "exercise_list",
-    "teaching",
+    "options_and_formats",
+    "results",
+    "learn_pages",
+    "course",
     "examples",
     "playground",
-    "page_questions",
-    "course_material",
-    "learn_notebooks",
     "drawings",
-    "folding",
-    "beside",
-    "live_steppers",
+    "steppers",
     "kernel_pages",
     "lectures",
-    "measured",
-    "page_mends",
 ]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -44,9 +39,12 @@ exclude_patterns = ["_build", "_ext", "_drawings", "tutorial_table.md"]
 html_theme = "furo"
 html_title = "minibatch-gnn"
 html_math_renderer = "mathml"
-html_css_files = ["site.css"]
+html_css_files = [
+    f"{name}.css" for name in ("teaching", "exercises", "drawings", "steppers", "kernels", "site")
+]
+html_js_files = [(f"{name}.js", {"defer": ""}) for name in ("lit", "steppers", "scrollable")]
 templates_path = ["_templates"]
-html_static_path = ["_static"]
+html_static_path = ["_static", "playground/page/playground.css"]
 numpydoc_show_class_members = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the docstrings say more

@@ -9,9 +9,5 @@ DOCS = ROOT / "docs"
 
 sys.path.append(str(DOCS / "_ext"))
 paper_lines = importlib.import_module("paper_lines")
-kernel_marks = importlib.import_module("kernel_marks")
-deck_source = importlib.import_module("deck_source")
-result_cells = importlib.import_module("result_cells")
 worked_examples = importlib.import_module("worked_examples")
-measured_numbers = importlib.import_module("measured_numbers")
-kernel_tables = importlib.import_module("kernel_tables")
+stored_results = importlib.import_module("stored_results")

@@ -1,5 +1,6 @@
 """The order of the papers' lines in the code that bears their numbers."""
 
+import ast
 from collections import defaultdict
 
 from docs_ext import paper_lines
@@ -10,6 +11,16 @@ from refimpl.lab.apps import papers
 def numbers_in_order(marks_there, prefix):
     """Return the lines of one algorithm that some Marks name, in the order of the code."""
     return [number for mark in marks_there if mark.prefix == prefix for number in mark.lines]
+
+
+def innermost(source, row):
+    """Return the qualified name of the function or class that a row of a module stands in."""
+    return ".".join(
+        node.name
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef | ast.ClassDef)
+        and node.lineno <= row <= (node.end_lineno or 0)
+    )
 
 
 def sequences():
@@ -29,7 +40,7 @@ def sequences():
         by_place = defaultdict(list)
         for mark in paper_lines.marks(source):
             if mark.prefix is not None:
-                place = f"{module}:{paper_lines.innermost(source, mark.row)}"
+                place = f"{module}:{innermost(source, mark.row)}"
                 listed = algorithms[papers.algorithm_of(mark.prefix)].get("functions", ())
                 around = [one for one in listed if place.startswith(f"{one}.")]
                 by_place[(around or [place])[0], mark.prefix].append(mark)

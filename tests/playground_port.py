@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from docs_ext import DOCS  # also lets docs/_ext be imported
 
-bundling = importlib.import_module("bundle")
+bundling = importlib.import_module("playground")
 FOLDER = DOCS / "playground"
 OLDEST_NODE = 18
 

@@ -186,7 +186,7 @@ def test_algorithms_in_more_than_one_function_say_why():
 def owner(code):
     """Return the function or class of a file that a line of code stands in."""
     source = dict(paper_lines.whole_reference())[code.path]
-    return paper_lines.innermost(source, code.row).partition(".")[0]
+    return lines_in_order.innermost(source, code.row).partition(".")[0]
 
 
 def test_a_restated_algorithm_maps_to_lines_with_code():
@@ -300,12 +300,16 @@ def test_errata_stand_with_their_lines():
             "gnn.adam_step(",
             "gnn.adam_step(W, G, adam.m[name], adam.v[name], adam.t, lr=adam.lr)",
         ),
-        ("p_grad: float = real(", "p_grad: float = real(0.9, ..)"),
+        (
+            "out = self.gnn.sage_forward(",
+            "out = self.gnn.sage_forward(\n"
+            '    A, X, W["W_neigh"], W["W_self"], order, b=W.get("b"), **self.options\n)',
+        ),
         ("while idx_pop == NULL:", "while idx_pop == NULL:"),
     ],
 )
 def test_a_line_of_code_is_shown_as_a_whole_statement(start, shown):
-    """In one row, without its comment; the end of a long one is left out."""
+    """Without its comment, and indented as in the function around it."""
     places = [
         (path, row)
         for path, source in paper_lines.whole_reference()

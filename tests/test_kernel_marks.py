@@ -6,7 +6,7 @@ from pathlib import Path
 
 import lines_in_order
 import pytest
-from docs_ext import kernel_marks, paper_lines
+from docs_ext import paper_lines
 
 import fastimpl
 
@@ -26,7 +26,7 @@ def check_marks(found):
     printed = {"GAT": (equations, equations)}
     for algorithm in paper_lines.load_algorithms().values():
         lines = set(range(1, algorithm["lines"] + 1))
-        printed[kernel_marks.prefix_of(algorithm)] = lines, lines - set(algorithm["silent"])
+        printed[paper_lines.prefix_of(algorithm)] = lines, lines - set(algorithm["silent"])
     for mark in found:
         where = f"{mark.place.path}:{mark.place.row}"
         if mark.prefix not in printed:
@@ -37,7 +37,7 @@ def check_marks(found):
 
 
 def test_each_mark_of_a_kernel_is_a_line_of_a_paper():
-    marks = kernel_marks.kernel_marks()
+    marks = paper_lines.kernel_marks()
     check_marks(marks)
     assert {mark.prefix for mark in marks} == MARKED
     assert all(mark.place.name or mark.place.path.endswith(".h") for mark in marks)
@@ -56,7 +56,7 @@ def test_each_mark_of_a_kernel_is_a_line_of_a_paper():
 )
 def test_a_mark_of_no_line_is_noticed(text, message):
     with pytest.raises(ValueError, match=message):
-        check_marks(kernel_marks.marks_of("a.pyx", text))
+        check_marks(paper_lines.marks_of("a.pyx", text))
 
 
 def test_marks_of_kernels_are_read():
@@ -68,8 +68,8 @@ def test_marks_of_kernels_are_read():
         "    z = y  # 3 of them\n"
         "    w = z  # GAT.8 10\n"
     )
-    place = kernel_marks.Place("a.pyx", 4, "pop")
-    assert kernel_marks.marks_of("a.pyx", source) == [
+    place = paper_lines.Place("a.pyx", 4, "pop")
+    assert paper_lines.marks_of("a.pyx", source) == [
         (place, "J3", [24, 25]),
         (place, "J3", [27]),
         (place, "I3", [21]),
@@ -94,9 +94,9 @@ def test_bare_marks_of_a_file_are_of_one_algorithm():
 def test_rows_beside_the_paper_lead_to_kernels_with_the_mark(key):
     algorithm, found = paper_lines.load_algorithms()[key], 0
     for line in paper_lines.paper_lines(key):
-        for place in kernel_marks.in_kernels(algorithm, [line.number]):
+        for place in paper_lines.in_kernels(algorithm, [line.number]):
             row = (paper_lines.PACKAGES / place.path).read_text().splitlines()[place.row - 1]
-            assert kernel_marks.prefix_of(algorithm) + ":" in row and "#" in row, place
+            assert paper_lines.prefix_of(algorithm) + ":" in row and "#" in row, place
             found += 1
     assert found > 9
 
@@ -104,7 +104,7 @@ def test_rows_beside_the_paper_lead_to_kernels_with_the_mark(key):
 def test_the_kernels_of_a_line_are_named_once():
     algorithms = paper_lines.load_algorithms()
     kernels = {
-        (key, n): [(p.path, p.name) for p in kernel_marks.in_kernels(algorithms[key], [n])]
+        (key, n): [(p.path, p.name) for p in paper_lines.in_kernels(algorithms[key], [n])]
         for key, n in (("vldb24:1", 13), ("vldb24:1", 20), ("jpdc21:4", 17), ("jpdc21:1", 3))
     }
     assert kernels["vldb24:1", 13] == [

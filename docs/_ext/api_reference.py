@@ -9,13 +9,10 @@ or an underscore: others are words too.
 
 import inspect
 import re
-from pathlib import Path
 
 from docutils import nodes
-from generated import directive
-from paper_lines import DOCS, PACKAGES
-from paper_lines import find as find_place
-from source_pages import link_to
+from generated import ancestors, extension
+from paper_lines import DOCS
 from sphinx import addnodes
 
 import refimpl
@@ -96,33 +93,4 @@ def link_names(app, doctree):
         link += literal
 
 
-def link_sources(app, doctree):
-    """Put a link to its source behind the signature of everything that is documented."""
-    for signature in doctree.findall(addnodes.desc_signature):
-        if not signature.get("module"):
-            continue
-        found = find_place(f"{signature['module']}:{signature['fullname']}")
-        found = getattr(found, "unbound", getattr(found, "fget", found))
-        try:
-            path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(PACKAGES)
-            row = inspect.getsourcelines(inspect.unwrap(found))[1]
-        except TypeError:  # a field, or compiled
-            continue
-        link = link_to(app.env, path.as_posix(), row, "[source]")
-        link["classes"].append("viewcode-link")
-        signature += link
-
-
-def ancestors(node):
-    """Yield the nodes above a node."""
-    while node.parent is not None:
-        node = node.parent
-        yield node
-
-
-def setup(app):
-    app.add_directive("api", directive(api))
-    app.add_directive("api-table", directive(api_table))
-    app.connect("doctree-read", link_names)
-    app.connect("doctree-read", link_sources)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+setup = extension(api, api_table, doctree_read=link_names)

@@ -1,22 +1,20 @@
 """The directive of figures that are made from the code when the pages are built.
 
 ```{drawing} frontier-steps      a figure of docs/_drawings, with its content as the caption
-:form: pins                      an option is a keyword argument of the figure's function
+:form: pins                      a keyword argument of the figure's function
 ```
 
 {lit}`amber nodes <frontier-steps:warm>` are words that light the shapes of a kind in the page's
 drawing of this name, and are lit by these shapes; docs/_static/lit.js does both.
 """
 
-import inspect
 import re
 import sys
 from pathlib import Path
 
 from docutils import nodes
-from generated import read_again, role
+from generated import extension, raw
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
 
 DOCS = Path(__file__).parents[1]
 if str(DOCS) not in sys.path:
@@ -29,52 +27,37 @@ logger = logging.getLogger(__name__)
 PAGE = re.compile(r'href="page:([^"]+)"')
 
 
-# of the directive: the keyword arguments of all drawings
-OPTIONS = {name: str for made in drawings().values() for name in inspect.signature(made).parameters}
+def drawing_of(name, **options):
+    """Return the drawing that is named, with the options."""
+    if name not in drawings():
+        raise ValueError(f"{name!r} is none of {', '.join(drawings())}")
+    try:
+        return drawings()[name](**options)
+    except (TypeError, KeyError, ValueError) as error:
+        raise ValueError(f"{name} {options}: {error}") from error
 
 
-class DrawingDirective(SphinxDirective):
-    """Show a drawing; the content is its caption, by default its title."""
+def drawing(name, content, page, *, form=None):
+    """Return a drawing; the content is its caption, by default its title."""
+    env = page.env
+    made = drawing_of(name) if form is None else drawing_of(name, form=form)
 
-    required_arguments = 1
-    has_content = True
-    option_spec = OPTIONS
-
-    def drawing(self):
-        """Return the drawing that is named, with the options."""
-        name, known = self.arguments[0], drawings()
-        if name not in known:
-            raise self.error(f"{self.name}: {name!r} is none of {', '.join(known)}")
-        asked = {key: value for key, value in self.options.items() if key in OPTIONS}
-        try:
-            return known[name](**asked)
-        except (TypeError, KeyError, ValueError) as error:
-            raise self.error(f"drawing: {name} {self.options}: {error}") from error
-
-    def link(self, found):
+    def link(found):
         """Return a link to a page, as "page:learn/frontier", as seen from this page."""
-        page, here = found[1], self.env.docname
-        if page not in self.env.found_docs:
-            raise self.error(f"drawing: {self.arguments[0]} leads to {page}, which is no page")
-        return f'href="{self.env.app.builder.get_relative_uri(here, page)}"'
+        if found[1] not in env.found_docs:
+            raise ValueError(f"{name} leads to {found[1]}, which is no page")
+        return f'href="{env.app.builder.get_relative_uri(env.docname, found[1])}"'
 
-    def run(self):
-        name, drawing = self.arguments[0], self.drawing()
-        number = self.env.new_serialno("drawing")
-        figure = nodes.figure(classes=["drawing", f"of-{name}"])
-        self.set_source_info(figure)
-        panels = "".join(p.markup(f"drawing-{number}-{k}") for k, p in enumerate(drawing.panels))
-        html = f'<div class="panels">{PAGE.sub(self.link, panels)}</div>\n'
-        figure += nodes.raw("", html, format="html")
-        caption = nodes.caption()
-        if self.content:
-            said = self.parse_content_to_nodes()
-            caption += said[0].children if len(said) == 1 else said
-        else:
-            caption += nodes.Text(drawing.title)
-        figure += caption
-        read_again(self.env)
-        return [figure]
+    number = env.new_serialno("drawing")
+    panels = "".join(p.markup(f"drawing-{number}-{k}") for k, p in enumerate(made.panels))
+    html = f'<div class="panels">{PAGE.sub(link, panels)}</div>\n'
+    said = page.parse_content_to_nodes() if content else [nodes.Text(made.title)]
+    if content and len(said) == 1:
+        said = said[0].children
+    figure = nodes.figure("", raw(html), nodes.caption("", "", *said))
+    figure["classes"] += ["drawing", f"of-{name}"]
+    page.set_source_info(figure)
+    return [figure]
 
 
 def lit(text):
@@ -100,10 +83,4 @@ def check_lit(app, doctree):
                 logger.warning("lit: nothing on the page is %s:%s", name, kind, location=words)
 
 
-def setup(app):
-    app.add_directive("drawing", DrawingDirective)
-    app.add_role("lit", role(lit))
-    app.connect("doctree-read", check_lit)
-    app.add_css_file("drawings.css")
-    app.add_js_file("lit.js", loading_method="defer")
-    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+setup = extension(drawing, roles=[lit], doctree_read=check_lit)

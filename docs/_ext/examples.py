@@ -8,9 +8,7 @@ computed (a role)       the value of an expression, in the names of the page so 
 
 import worked_examples
 from docutils import nodes
-from docutils.parsers.rst import directives
-from generated import read_again, role
-from sphinx.util.docutils import SphinxDirective
+from generated import extension, raw
 
 
 def names_of(env):
@@ -18,51 +16,33 @@ def names_of(env):
     return env.temp_data.setdefault("worked_examples", {"__name__": "__main__"})
 
 
-class WorkedExample(SphinxDirective):
-    """See the module."""
-
-    has_content = True
-    option_spec = {"shows": directives.unchanged_required}
-
-    def block(self, text, language):
-        """Return a block of code."""
-        block = nodes.literal_block(text, text, language=language)
-        self.set_source_info(block)
-        return block
-
-    def printed(self):
-        """Run the content and return what it prints."""
-        read_again(self.env)
-        code = "\n".join(self.content)
-        try:
-            return worked_examples.run(code, names_of(self.env), self.env.docname)
-        except RuntimeError as error:
-            raise self.error(str(error)) from error
-
-    def run(self):
-        box = nodes.container("", classes=["worked-example"])
-        box += self.block("\n".join(self.content), "python")
-        if printed := self.printed():
-            output = self.block(printed.rstrip("\n"), "text")
-            box += nodes.container("", output, classes=["worked-output"])
-        if "shows" in self.options:
-            html = names_of(self.env)[self.options["shows"]]._repr_html_()
-            box += nodes.container("", nodes.raw("", html, format="html"), classes=["worked-html"])
-        return [box]
+def block(page, text, language):
+    """Return a block of code."""
+    made = nodes.literal_block(text, text, language=language)
+    page.set_source_info(made)
+    return made
 
 
-class Printed(WorkedExample):
-    """See the module."""
+def worked_example(content, page, *, shows=""):
+    """Return code, what it prints, and what a notebook shows."""
+    box = nodes.container("", block(page, content, "python"), classes=["worked-example"])
+    said = worked_examples.run(content, names_of(page.env), page.env.docname).rstrip("\n")
+    if said:
+        box += nodes.container("", block(page, said, "text"), classes=["worked-output"])
+    if shows:
+        html = names_of(page.env)[shows]._repr_html_()
+        box += nodes.container("", raw(html), classes=["worked-html"])
+    return [box]
 
-    option_spec = {"markdown": directives.flag}
 
-    def run(self):
-        printed = self.printed()
-        if "markdown" in self.options:
-            made = self.parse_text_to_nodes(printed)
-        else:
-            made = [self.block(printed.rstrip("\n"), "text")]
-        return [nodes.container("", *made, classes=["printed"])] if printed else []
+def printed(content, page, *, markdown=None):
+    """Return what code prints."""
+    said = worked_examples.run(content, names_of(page.env), page.env.docname)
+    if markdown is None:
+        made = [block(page, said.rstrip("\n"), "text")]
+    else:
+        made = page.parse_text_to_nodes(said)
+    return [nodes.container("", *made, classes=["printed"])] if said else []
 
 
 def computed(text, env):
@@ -73,8 +53,4 @@ def computed(text, env):
         raise ValueError(f"{text!r}: {type(error).__name__}: {error}") from error
 
 
-def setup(app):
-    app.add_directive("worked-example", WorkedExample)
-    app.add_directive("printed", Printed)
-    app.add_role("computed", role(computed, "computed"))
-    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+setup = extension(worked_example, printed, roles=[computed])

@@ -1,42 +1,76 @@
-"""Directives and roles whose content a function returns, and tables in Markdown.
+"""What the extensions are made of: directives and roles that a function answers, tables, folds.
 
-Pages with such a directive or role, a worked example or a drawing are read again in each build:
-what they show depends on code and files that Sphinx does not watch.
+Pages that show what a function returns are read again in each build: it depends on code and files
+that Sphinx does not watch.
 """
 
 import inspect
 import re
+from html import escape
 
 from docutils import nodes
+from docutils.parsers.rst.directives import unchanged
 from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+FAULTS = (LookupError, ValueError, TypeError, ImportError, AttributeError, OSError, RuntimeError)
+
+
+def extension(*directives, roles=(), **events):
+    """Return the `setup` of an extension: its directives, roles, and functions of events.
+
+    The name of a directive, role or event is that of the function, parameter: "_" stands for "-".
+    """
+
+    def setup(app):
+        for function in directives:
+            app.add_directive(name_of(function), directive(function))
+        for function in roles:
+            app.add_role(name_of(function), role(function))
+        for event, function in events.items():
+            app.connect(event.replace("_", "-"), function)
+        return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+
+    return setup
+
+
+def name_of(function):
+    """Return the name in Markdown of a function's directive or role."""
+    return function.__name__.replace("_", "-")
 
 
 def directive(function):
-    """Return a directive that shows what `function` makes of its arguments, and of `content`.
+    """Return a directive that shows what `function` returns: Markdown, or a list of nodes.
 
-    A function with a parameter `env` gets the environment of the build.
+    It gets the arguments; its keyword-only parameters are options. A parameter `content` gets what
+    stands in the directive, `env` the environment of the build, `page` the directive itself.
     """
-    names = inspect.signature(function).parameters.keys()
+    known = inspect.signature(function).parameters.values()
+    names = {one.name for one in known if one.kind is one.POSITIONAL_OR_KEYWORD}
+    own = {"content", "env", "page"}
 
     class Generated(SphinxDirective):
-        required_arguments = len(names - {"content", "env"})
-        final_argument_whitespace = required_arguments == 1
+        required_arguments = len(names - own)
+        final_argument_whitespace = True
         has_content = "content" in names
+        option_spec = {one.name: unchanged for one in known if one.kind is one.KEYWORD_ONLY}
 
         def run(self):
-            read_again(self.env)
-            given = {"content": "\n".join(self.content), "env": self.env}
+            self.env.note_reread()
+            given = {"content": "\n".join(self.content), "env": self.env, "page": self}
+            given = {name: given[name] for name in names & own}
             try:
-                text = function(*self.arguments, **{n: given[n] for n in names & given.keys()})
-            except (LookupError, ValueError) as error:
+                made = function(*self.arguments, **given, **self.options)
+            except FAULTS as error:
                 raise self.error(f"{self.name}: {error}") from error
-            return self.parse_text_to_nodes(text, allow_section_headings=True)
+            if isinstance(made, str):
+                made = self.parse_text_to_nodes(made, allow_section_headings=True)
+            return made
 
     return Generated
 
 
-def role(function, *classes):
-    """Return a role that shows what `function` makes of its text: a node, or words of some classes.
+def role(function):
+    """Return a role that shows what `function` makes of its text: a node; or words, of its class.
 
     A function with a parameter `env` gets the environment of the build.
     """
@@ -44,14 +78,14 @@ def role(function, *classes):
 
     class Generated(SphinxRole):
         def run(self):
-            read_again(self.env)
+            self.env.note_reread()
             try:
                 made = function(self.text, **dict.fromkeys(names & {"env"}, self.env))
-            except (LookupError, ValueError) as error:
+            except FAULTS as error:
                 words = f"{self.name}: {error}"
                 return [], [self.inliner.reporter.error(words, line=self.lineno)]
             if isinstance(made, str):
-                made = nodes.inline("", made, classes=[*classes])
+                made = nodes.inline("", made, classes=[function.__name__.partition("_")[0]])
             return [made], []
 
     return Generated()
@@ -80,23 +114,34 @@ def plain(words):
     )
 
 
-def folded(summary, text):
+def box(kind, text):
+    """Return Markdown in a box of some classes."""
+    return f"::::::::{{container}} {kind}\n{text}\n::::::::\n"
+
+
+def code(source, language="python"):
+    """Return a block of code."""
+    return f"`````{{code-block}} {language}\n{source.rstrip()}\n`````\n"
+
+
+def folded(summary, text, kind="folded"):
     """Return Markdown that is shown when its summary is clicked on."""
-    return f"``````{{fold}} {summary}\n{text}\n``````\n"
+    return f'<details class="{kind}"><summary>{escape(summary)}</summary>\n\n{text}\n\n</details>\n'
 
 
-def read_again(env):
-    """Note that the page that is read now is to be read in each build."""
-    if not hasattr(env, "generated_pages"):
-        env.generated_pages = set()
-    env.generated_pages.add(env.docname)
+def fold_nodes(summary, parts):
+    """Return nodes that are shown when their summary is clicked on."""
+    begin = f'<details class="folded"><summary>{escape(summary)}</summary>'
+    return [raw(begin), *parts, raw("</details>")]
 
 
-def always_read(app, env, added, changed, removed):
-    """Return the pages that are to be read in each build."""
-    return sorted(getattr(env, "generated_pages", set()) - removed)
+def raw(html):
+    """Return a node of HTML."""
+    return nodes.raw("", html, format="html")
 
 
-def setup(app):
-    app.connect("env-get-outdated", always_read)
-    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+def ancestors(node):
+    """Yield the nodes above a node."""
+    while node.parent is not None:
+        node = node.parent
+        yield node

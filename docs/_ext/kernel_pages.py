@@ -1,26 +1,30 @@
-"""Directives of the pages of docs/kernels, all but the last with the name of a kernel.
+"""Directives of the pages of docs/kernels, with the name of a kernel.
 
 kernel-about         where it comes from, its vectors, the links to what explains it
 kernel-requirements  what is required, by number; the cases of each requirement
 kernel-errors        what is refused, and with which error; the cases of each row
 kernel-flags         the flags of its vectors in words
-kernel-index         a table of the pages and their kernels
 
 The tables of errors and of flags are folded.
 """
 
 import re
+from functools import cache
 
+from algorithms import pages_of_algorithms
 from api_reference import path_of
-from generated import directive, folded, plain, table
-from kernel_tables import PAGES, files, refusals, sections
-from teaching import pages_of_algorithms
+from generated import box, extension, folded, plain, table
 
-from refimpl.lab.apps.conformance import requirements
-from refimpl.lab.apps.conformance.levels import LEVELS
+from refimpl.lab.apps.conformance import requirements, vectors
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
+
+
+@cache
+def files():
+    """Return a dict from the name of each kernel to its file of vectors."""
+    return {file["function"]: file for file in vectors.load()}
 
 
 def kernel_about(kernel):
@@ -41,7 +45,7 @@ def kernel_about(kernel):
         parts.append("with states")
     if file["writes"]:
         parts.append("writes into " + ", ".join(f"`{name}`" for name in file["writes"]))
-    return f":::{{container}} kernel-about\n{' · '.join(parts)}\n:::\n"
+    return box("kernel-about", " · ".join(parts))
 
 
 def learned(source):
@@ -63,7 +67,7 @@ def kernel_requirements(kernel):
 
 def kernel_errors(kernel):
     """Return what a kernel refuses as a table: the first row that is so says the error."""
-    rows = [(kind, words, some(cases)) for kind, words, cases in refusals()[kernel]]
+    rows = [(kind, words, some(cases)) for kind, words, cases in requirements.refusals(kernel)]
     made = table(("error", "when", "cases"), rows, (), "kernel-table")
     return folded(f"What is refused: {counted(rows, 'row')}", made)
 
@@ -79,18 +83,6 @@ def kernel_flags(kernel):
     return folded(f"{counted(rows, 'flag')} of its cases", made)
 
 
-def kernel_index():
-    """Return a table of the pages, in the order of the toctree, and their kernels."""
-    text, found, rows = (PAGES / "index.md").read_text(), sections(), []
-    stages = text.partition(":hidden:\n")[2].partition("```")[0].split()
-    for number, stage in enumerate(stages, start=1):
-        names = [name for name, (page, _) in found.items() if page == stage]
-        links = ", ".join(f"[`{name}`]({stage}.md#{name.lower()})" for name in names)
-        level = next(level for level, kernels in LEVELS.items() if names[0] in kernels)
-        rows.append((number, f"{{doc}}`{stage}`", f"`{level}`", links))
-    return table(("", "stage", "level", "kernels"), rows, (), "kernel-table")
-
-
 def counted(rows, word):
     """Return how many rows there are, in words."""
     return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
@@ -103,8 +95,4 @@ def some(cases):
     return f"{named} and {more} more" if more > 0 else named
 
 
-def setup(app):
-    for made in (kernel_about, kernel_requirements, kernel_errors, kernel_flags, kernel_index):
-        app.add_directive(made.__name__.replace("_", "-"), directive(made))
-    app.add_css_file("kernels.css")
-    return {"version": "1", "parallel_read_safe": False, "parallel_write_safe": True}
+setup = extension(kernel_about, kernel_requirements, kernel_errors, kernel_flags)

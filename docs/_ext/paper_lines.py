@@ -1,8 +1,9 @@
 """From the lines of a paper's algorithm to the lines of code that bear their numbers.
 
 docs/algorithms.toml lists the algorithms; marks in the code, see `refimpl.lab.apps.papers`, say
-which lines a line of code is. The documentation's tables and tests/test_algorithms.py both read
-them here.
+which lines a line of code is. In a kernel of fastimpl a mark is a comment with the algorithm and
+the line (`# J4:17`), or an equation of docs/models.md (`# GAT.5`); a prefix holds until the next.
+The pages and the tests both read them here; nothing here needs Sphinx.
 """
 
 import ast
@@ -28,7 +29,12 @@ DOCS = Path(__file__).parents[1]
 PACKAGES = Path(refimpl.__file__).parents[1]  # the folder that refimpl and fastimpl stand in
 TITLES = {**papers.TITLES, "vldb24": "FreshGNN"}  # the documentation calls it by its system
 ERRATUM = re.compile(r"\bE-[A-Z]\d+\b")
-LONGEST = 110  # letters of a statement that is shown whole
+SUFFIXES = ".pyx", ".pxd", ".h"
+COMMENT = re.compile(
+    r"(?:#|/\*) (?P<words>(?:(?:[IJV]\d+:|GAT\.)?\d+(?:-\d+)?(?: |$))+)(?:\*/.*)?$", re.M
+)
+HEAD = re.compile(r"^(?:cdef|cpdef|def)\b.*?\b(\w+)\(")  # of a function in a .pyx or .pxd file
+MOST_ROWS = 5  # of a statement that is shown whole
 NUMBERED = re.compile(r"\b([IJV]\d+)\b")  # an algorithm, in docs/errata.md
 
 
@@ -62,6 +68,11 @@ def load_algorithms():
     """Return the entries of docs/algorithms.toml by key, as "jpdc21:3"."""
     entries = tomllib.loads((DOCS / "algorithms.toml").read_text())["algorithm"]
     return {f"{entry['paper']}:{entry['number']}": entry for entry in entries}
+
+
+def prefix_of(algorithm):
+    """Return the prefix of the marks of an entry of docs/algorithms.toml."""
+    return f"{LETTERS[algorithm['paper']]}{algorithm['number']}"
 
 
 def load_paraphrases():
@@ -151,23 +162,8 @@ def marked_lines(algorithm):
     for place in algorithm["functions"]:
         collect(None, *source_of(place))
     for path, source in whole_reference():
-        collect(f"{LETTERS[algorithm['paper']]}{algorithm['number']}", path, 1, source)
+        collect(prefix_of(algorithm), path, 1, source)
     return {number: list(lines.values()) for number, lines in sorted(found.items())}
-
-
-def innermost(source, row):
-    """Return the qualified name of the function or class that a row of a module stands in."""
-    names, body = [], ast.parse(source).body
-    while body:
-        around = [
-            node
-            for node in body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            and node.lineno <= row <= (node.end_lineno or 0)
-        ]
-        names += [node.name for node in around]
-        body = around[0].body if around else []
-    return ".".join(names)
 
 
 class PaperLine(NamedTuple):
@@ -250,71 +246,101 @@ def beside_code(key):
 
 def errata_at(key, line):
     """Return the ids of the errata whose place in the paper is, or begins at, this line."""
-    algorithm = load_algorithms()[key]
-    name = f"{LETTERS[algorithm['paper']]}{algorithm['number']}"
-    found = []
-    for erratum in read_errata():
-        if str(line.number) in re.findall(rf"\b{name}:(\d+)", erratum.where):
-            found.append(erratum.id)
-    return found
-
-
-@cache
-def parsed(path):
-    """Return the rows of a file of refimpl, and its tree."""
-    source = dict(whole_reference())[path]
-    return source.splitlines(), ast.parse(source)
+    place = rf"\b{prefix_of(load_algorithms()[key])}:{line.number}\b"
+    return [erratum.id for erratum in read_errata() if re.search(place, erratum.where)]
 
 
 def statement(path, row):
-    """Return the statement that begins in a row, in one row and without its comments.
+    """Return the rows of a statement that begins in a row, without their comments.
 
-    Of a loop, a branch or a function it is what stands before its body. It is indented as far as in
-    the body of the function or class around it; the end of a long one is left out.
+    Of a loop, a branch or a function they are what stands before its body. They are indented as far
+    as in the body of the function or class around the statement. Of a long one the first row is
+    shown.
     """
-    rows, tree = parsed(path)
+    source = dict(whole_reference())[path]
     around = [
         node
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.stmt) and node.lineno <= row <= (node.end_lineno or row)
     ]
-    here = max(around, key=lambda node: (node.lineno, node.col_offset))
-    outer = [
-        node for node in around if isinstance(node, ast.FunctionDef | ast.ClassDef) and node != here
-    ]
-    body = getattr(here, "body", None)
+    here, body = around[-1], getattr(around[-1], "body", None)
     last = body[0].lineno - 1 if body else here.end_lineno or row
-    shown = [re.sub(r"\s*  # .*$", "", text).strip() for text in rows[row - 1 : max(last, row)]]
-    text = re.sub(r"([(\[{]) ", r"\1", " ".join(filter(None, shown)))
-    text = re.sub(r",? ([)\]}])", r"\1", text)
-    if len(text) > LONGEST:
-        cut = text.find(', "') if ', "' in text else text.rfind(", ", 0, LONGEST)
-        text = f"{text[:cut]}, ..)"
+    shown = [re.sub(r"\s*  # .*$", "", text) for text in source.splitlines()[row - 1 : last]]
+    outer = [node for node in around[:-1] if isinstance(node, ast.FunctionDef | ast.ClassDef)]
     base = max((node.body[0].col_offset for node in outer), default=0)
-    return " " * max(here.col_offset - base, 0) + text
+    if len(shown) > MOST_ROWS:
+        shown = [f"{shown[0]} .."]
+    return "\n".join(text[base:] for text in shown).rstrip()
 
 
 def errata_of(keys):
-    """Return the Errata that touch these algorithms.
-
-    Those whose place in the paper names one of them, and those that the code of one of them
-    names, unless their place names other algorithms of the same paper only.
-    """
+    """Return the Errata that touch one of these algorithms."""
     algorithms = load_algorithms()
     unknown = set(keys) - set(algorithms)
     if unknown:
         raise ValueError(f"not in docs/algorithms.toml: {sorted(unknown)}")
-    chosen = []
-    for erratum in read_errata():
-        named = set(NUMBERED.findall(erratum.where))
-        for key in keys:
-            algorithm = algorithms[key]
-            letter = LETTERS[algorithm["paper"]]
-            elsewhere = any(name.startswith(letter) for name in named)
-            sources = (source_of(place)[2] for place in algorithm.get("functions", []))
-            if f"{letter}{algorithm['number']}" in named or (
-                not elsewhere and any(erratum.id in ERRATUM.findall(s) for s in sources)
-            ):
-                chosen.append(erratum)
-                break
-    return chosen
+    return [one for one in read_errata() if any(touches(one, algorithms[key]) for key in keys)]
+
+
+def touches(erratum, algorithm):
+    """Whether an erratum names an algorithm, or no other of its paper, and stands in its code."""
+    named = NUMBERED.findall(erratum.where)
+    if prefix_of(algorithm) in named:
+        return True
+    if any(name[0] == LETTERS[algorithm["paper"]] for name in named):
+        return False
+    sources = (source_of(place)[2] for place in algorithm.get("functions", ()))
+    return any(erratum.id in ERRATUM.findall(source) for source in sources)
+
+
+class Place(NamedTuple):
+    """A row of a kernel, and the function around it."""
+
+    path: str
+    row: int
+    name: str
+
+
+class KernelMark(NamedTuple):
+    """The lines of one algorithm that a row of a kernel is."""
+
+    place: Place
+    prefix: str | None  # "J4": JPDC'21 Algorithm 4; "GAT": docs/models.md; None: left out
+    lines: list[int]
+
+
+@cache
+def kernel_marks():
+    """Return the KernelMarks of all sources of fastimpl, in their order."""
+    known = sorted(PACKAGES.joinpath("fastimpl").rglob("*"))
+    return [
+        mark
+        for path in known
+        if path.suffix in SUFFIXES
+        for mark in marks_of(path.relative_to(PACKAGES).as_posix(), path.read_text())
+    ]
+
+
+def marks_of(path, source):
+    """Return the KernelMarks of one source."""
+    found, around = [], ""
+    for row, text in enumerate(source.splitlines(), start=1):
+        if head := HEAD.match(text):
+            around = head[1]
+        comment, prefix = COMMENT.search(text), None
+        for word in comment["words"].split() if comment else ():
+            before, numbers = re.fullmatch(r"(?:(\w+)[:.])?(\S+)", word).groups()
+            prefix = before or prefix
+            first, _, last = numbers.partition("-")
+            lines = list(range(int(first), int(last or first) + 1))
+            found.append(KernelMark(Place(path, row, around), prefix, lines))
+    return found
+
+
+def in_kernels(algorithm, numbers):
+    """Return the Places of the kernels that are lines of an entry, one for each function."""
+    found, prefix = {}, prefix_of(algorithm)
+    for mark in kernel_marks():
+        if mark.prefix == prefix and not set(numbers).isdisjoint(mark.lines):
+            found.setdefault((mark.place.path, mark.place.name), mark.place)
+    return [*found.values()]

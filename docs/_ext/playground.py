@@ -1,67 +1,72 @@
-"""The playground: its scripts as one classic script, and where they stand on a page.
+"""The scripts of the playground as one classic script, _static/playground.js.
 
-```{playground}               the playground; needs JavaScript, which is said where there is none
-```
-
-```{playground-sources}       a link to each file of the implementation in JavaScript
-```
+The files in docs/playground are ES modules, which browsers do not load from file://. `bundle`
+puts the modules that the page needs into one script, each as a function of its own that returns
+what it exports, without indentation and lines of comments.
 """
 
+import re
 from pathlib import Path
 
-from bundle import FOLDER, bundle, modules
-from docutils import nodes
-from generated import directive
-from source_pages import page_of
-from sphinx.util.docutils import SphinxDirective
+from generated import extension
 
-SCRIPT, STYLE = "playground.js", "playground.css"
-PLACE = """<div id="pg" class="pg">
-<p>The playground is a program in JavaScript, which is switched off here. All else on this site
-works without it.</p>
-</div>
-"""
+FOLDER = Path(__file__).parents[1] / "playground"
+ENTRY = "page/main.mjs"
+IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.M)
+EXPORT = re.compile(r"^export (?=(?:async )?(?:function|class|const) (\w+))", re.M)
+BESIDES = re.compile(r"^ *//.*\n|^ +|^\n", re.M)  # lines of comments, indentation
 
 
-class Playground(SphinxDirective):
-    """The place of the playground on a page, which loads its script and style."""
+def bundle(entry=ENTRY):
+    """Return one classic script with a module and all that it imports.
 
-    def run(self):
-        for path in modules():
-            self.env.note_dependency(str(FOLDER / path))
-        node = nodes.raw("", PLACE, format="html")
-        node["playground"] = True
-        return [node]
+    Raises
+    ------
+    ValueError
+        If modules import one another in a ring, or one uses what is not taken apart here.
+    """
+    done: dict[str, str] = {}
+    add(entry, done, ())
+    return '"use strict";\n(() => {\n' + "".join(done.values()) + "})();\n"
 
 
-def playground_sources():
-    """Return links to the pages of the kernels' files."""
-    paths = modules("kernels")
-    pages = {Path(path).stem: f"{page_of(f'docs/playground/{path}')}.html" for path in paths}
-    return " · ".join(f'<a href="{page}">{name}</a>' for name, page in pages.items())
+def add(path, done, above):
+    """Add a module to `done`, by its path, behind those that it imports."""
+    if path in above:
+        raise ValueError(f"{path} must not import itself: {' > '.join((*above, path))}")
+    source = (FOLDER / path).read_text(encoding="utf-8")
+
+    def imported(found):
+        """Return how the script names what an import names."""
+        other = target(path, found[2])
+        if other not in done:
+            add(other, done, (*above, path))
+        return f"const {{{found[1]}}} = {name_of(other)};\n"
+
+    source = IMPORT.sub(imported, source)
+    exported, body = EXPORT.findall(source), BESIDES.sub("", EXPORT.sub("", source))
+    if re.search(r"^(import|export)\b", body, re.M):
+        raise ValueError(f"{path} must import and export in the plain forms only")
+    result = f"return {{ {', '.join(exported)} }};\n"
+    done[path] = f"// {path}\nconst {name_of(path)} = (() => {{\n{body}{result}}})();\n"
+
+
+def target(path, relative):
+    """Return the path in FOLDER of what a module imports."""
+    return (FOLDER / path).parent.joinpath(relative).resolve().relative_to(FOLDER).as_posix()
+
+
+def name_of(path):
+    """Return the name that a module has in the script."""
+    return re.sub(r"\W", "_", path.removesuffix(".mjs"))
 
 
 def write_script(app):
-    """Write the script and the style into the folder of static files."""
-    if app.builder.format != "html":
-        return
-    static = Path(app.outdir) / "_static"
-    static.mkdir(parents=True, exist_ok=True)
-    style = (FOLDER / "page" / STYLE).read_text(encoding="utf-8")
-    for name, text in ((SCRIPT, bundle()), (STYLE, style)):
-        (static / name).write_text(text, encoding="utf-8")
+    """Write the script into the folder of static files."""
+    if app.builder.format == "html":
+        static = Path(app.outdir, "_static")
+        static.mkdir(parents=True, exist_ok=True)
+        (static / "playground.js").write_text(bundle(), encoding="utf-8")
 
 
-def add_files(app, pagename, templatename, context, doctree):
-    """Load the script and the style on pages that have the directive."""
-    if doctree is not None and any("playground" in node for node in doctree.findall(nodes.raw)):
-        app.add_js_file(SCRIPT, loading_method="defer")
-        app.add_css_file(STYLE)
-
-
-def setup(app):
-    app.add_directive("playground", Playground)
-    app.add_directive("playground-sources", directive(playground_sources))
-    app.connect("builder-inited", write_script)
-    app.connect("html-page-context", add_files)
-    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
+setup = extension(builder_inited=write_script)

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import traceback
 
 FENCE = re.compile(r"^```\{worked-example\}[^\n]*\n(.*?)^```\s*$", re.M | re.S)
 
@@ -17,11 +18,8 @@ def run(code, namespace, name):
         with contextlib.redirect_stdout(printed):
             exec(compile(code, f"<worked example of {name}>", "exec"), namespace)
     except Exception as error:
-        rows, traceback = [], error.__traceback__
-        while traceback is not None:
-            if traceback.tb_frame.f_code.co_filename.startswith("<worked example"):
-                rows.append(traceback.tb_lineno)
-            traceback = traceback.tb_next
+        places = traceback.extract_tb(error.__traceback__)
+        rows = [place.lineno for place in places if place.filename.startswith("<worked example")]
         row = rows[-1] if rows else getattr(error, "lineno", 0)
         line = code.splitlines()[row - 1] if row else ""
         raise RuntimeError(

@@ -32,13 +32,13 @@ real_empty, real_empty_like = np.empty, np.empty_like
 
 
 @wraps(np.empty)  # numpy.ma looks into the docstring
-def empty(shape, dtype=float, order: Any = "C", **options):
+def empty(shape: Any, dtype: Any = float, order: Any = "C", **options: Any) -> Any:
     """Return an array as numpy.empty does, with the worst values in it and around it."""
     dtype = np.dtype(dtype)
     sizes = tuple(shape) if np.iterable(shape) else (shape,)
     size = math.prod(map(int, sizes)) * dtype.itemsize
     if options or dtype.kind not in "biufc" or dtype.isnative is False or not 0 < size <= MOST:
-        return real_empty(shape, dtype, order, **options)
+        return real_empty(shape, dtype, order or "C", **options)
     memory = real_empty(-(-size // 4) + 2 * AROUND // 4 + 4, np.uint32)
     memory.fill(WORD)
     return np.ndarray(shape, dtype, memory, AROUND + dtype.alignment, order=order or "C")

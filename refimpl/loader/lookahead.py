@@ -169,15 +169,10 @@ class RowCache:
             If an argument is not as above, or the rows of `window` and `pinned` are more than the
             slots.
         """
-        next_use = UNKNOWN - self.used
-        next_use[self.row_in == FREE] = 2 * UNKNOWN - 1  # a free slot is taken first
         kept = (window,) if pinned is None else (pinned, window)
-        for known in (*reversed(later), *reversed(kept)):  # the nearest use counts
-            slots = self.slot_of[known.rows]
-            next_use[slots[slots != FREE]] = known.first[slots != FREE]
         rows = window.rows[self.slot_of[window.rows] == FREE]
-        slots = _largest(next_use, len(rows))
-        if len(slots) < len(rows) or np.any(next_use[slots] < window.end):
+        slots = self._room(len(rows), kept, later)
+        if len(slots) < len(rows):
             raise ValueError(
                 f"capacity must be a slot for each row of two windows, got {self.capacity}"
             )
@@ -187,6 +182,16 @@ class RowCache:
         self.slot_of[rows] = slots
         self.used[self.slot_of[window.rows]] = window.end
         return Reads(rows, slots)
+
+    def _room(self, count, kept, later):
+        """Return slots for `count` rows, fewer if all others hold rows of the `kept` windows."""
+        next_use = UNKNOWN - self.used
+        next_use[self.row_in == FREE] = 2 * UNKNOWN - 1  # a free slot is taken first
+        for known in (*reversed(later), *reversed(kept)):  # the nearest use counts
+            slots = self.slot_of[known.rows]
+            next_use[slots[slots != FREE]] = known.first[slots != FREE]
+        slots = _largest(next_use, count)
+        return slots[next_use[slots] >= kept[-1].end]
 
     def forget(self, slots: Positions) -> None:
         """Free some slots: their rows were never read."""

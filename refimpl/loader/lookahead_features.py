@@ -9,22 +9,25 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import Threads
-from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix
+from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
 from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.files import open_features
 from refimpl.loader.lookahead import FREE, RowCache, Window
+from refimpl.loader.packed import rows_beside
+from refimpl.loader.sieve import SieveCache
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, its state
+CACHES = {"belady": RowCache, "sieve": SieveCache}  # by what they evict
 AT_ONCE = 2**24  # bytes that are read on demand together
 # A slot's row was used, is being read, was read and not yet used, or was read in vain.
 USED, COMING, READ, VAIN = range(4)
@@ -72,12 +75,16 @@ class LookaheadFeatures:
     ----------
     path : str or Path
         A file of float16 or float32 features, such as `features.npy` of ``minibatch-gnn convert``.
+        If the folder is packed, `gather` takes nodes, and `expect` takes their rows in the file.
     memory : int
         Bytes of the cache, its tables included.
     depth : int, from 1 to 1024
         Reads under way at a time, in fastimpl: for a window, and for rows on demand.
     window : int, at least 1
         Minibatches of a window at most. It changes no result.
+    evict : {"belady", "sieve"}
+        Which row makes room: the one whose next use is farthest (`RowCache`), or the one that
+        `SieveCache` chooses without knowing what comes. It changes no result.
 
     Attributes
     ----------
@@ -95,13 +102,22 @@ class LookaheadFeatures:
 
     gnn: Any = None  # the implementation; bound in each package
 
-    def __init__(self, path: FilePath, memory: Int, *, depth: Int = 64, window: Int = 8) -> None:
+    def __init__(
+        self,
+        path: FilePath,
+        memory: Int,
+        *,
+        depth: Int = 64,
+        window: Int = 8,
+        evict: Literal["belady", "sieve"] = "belady",
+    ) -> None:
         X = open_features(path)
         self.path, self.shape, self.dtype = require.path("path", path), X.shape, X.dtype
         self.depth = require.integer("depth", depth, 1, 1024)
         self.window = require.integer("window", window, 1, 2**31 - 1)
         self._offset = getattr(X, "offset", 0)
         n, d = X.shape
+        self.row_of = rows_beside(self.path, n)  # of each node; None: its number
         self.row_bytes = d * X.itemsize
         memory = require.integer("memory", memory, 1, 2**62)
         if memory < self.bytes_for(1):
@@ -110,7 +126,8 @@ class LookaheadFeatures:
                 f"{self.bytes_for(1)} bytes, got {memory}"
             )
         capacity = min((memory - 4 * n) // (self.row_bytes + OF_A_SLOT), max(n, 1))
-        self.rows = RowCache(n, capacity)
+        self.evict = require.choice("evict", evict, tuple(CACHES))
+        self.rows = CACHES[evict](n, capacity)
         self.cache = np.empty((capacity, d), X.dtype)
         self.counts = ReadCounts()
         self.clock = 0  # the number behind the last minibatch that was expected
@@ -120,7 +137,7 @@ class LookaheadFeatures:
         self._state = np.zeros(capacity, np.uint8)  # of each slot
         self._thread, self._process = _thread(), os.getpid()
 
-    __repr__ = showing("path", "shape", "dtype", "depth", "window")
+    __repr__ = showing("path", "shape", "dtype", "depth", "window", "evict")
 
     @property
     def capacity(self) -> int:
@@ -206,7 +223,7 @@ class LookaheadFeatures:
         """
         self._own_thread()
         gather = self.gnn.loader.gather_rows
-        rows = require.ids("rows", rows, 0, self.shape[0], np.int64)
+        rows = self.in_file(require.ids("rows", rows, 0, self.shape[0], np.int64))
         slots = self.rows.slot_of[rows]
         here = slots != FREE
         here[here] = self._state[slots[here]] != COMING
@@ -229,6 +246,10 @@ class LookaheadFeatures:
             slots = np.searchsorted(some, rows[of_some])
             found[of_some] = gather(self._on_demand(some), slots, scaling, dtype)
         return found
+
+    def in_file(self, nodes: Positions) -> Positions:
+        """Return the rows of some nodes in the file: their numbers, unless the folder is packed."""
+        return nodes if self.row_of is None else self.row_of[nodes].astype(np.int64)
 
     def _use(self, slots):
         """Note that the rows in some slots were asked for."""

@@ -27,7 +27,8 @@ class Windows:
     Where the rows of a minibatch are known, two windows behind the present one are drawn, and rows
     of the second of them stay in the cache (Belady). Where rows are only `predicted`, from what
     training has done so far, one window is drawn, right before it is read: a later prediction is a
-    better one. Rows that were not predicted, or do not fit, are read on demand.
+    better one. Rows that were not predicted are read on demand, and so are rows that do not fit if
+    rows are only predicted, or may be read `partly`.
 
     Parameters
     ----------
@@ -39,11 +40,13 @@ class Windows:
     features : LookaheadFeatures
     predicted : bool
         Whether a minibatch may load other rows.
+    partly : bool
+        Whether the rows of a minibatch may be more than half of the cache holds.
 
     Raises
     ------
     CacheTooSmall
-        If the rows of two minibatches do not fit in the cache, and are not only predicted.
+        If the rows of two minibatches do not fit in the cache, and all are needed there.
     """
 
     def __init__(
@@ -52,10 +55,12 @@ class Windows:
         inputs: Callable[[Any], Integers],
         features: LookaheadFeatures,
         predicted: bool = False,
+        partly: bool = False,
     ) -> None:
         self.minibatches, self.inputs = minibatches, inputs
         self.features, self.predicted = features, predicted
-        self.number = features.clock
+        self.partly = predicted or partly
+        self.number, self.begun = features.clock, False
         self.drawn: deque[tuple[Any, Positions]] = deque()  # minibatches, and their rows
         self.now: deque[Any] = deque()
         self.known: deque[tuple[list, Window]] = deque()
@@ -76,8 +81,9 @@ class Windows:
     def _advance(self):
         """Go to the next window, and let the one behind it be read."""
         features = self.features
-        if len(self.known) == 1:
+        if not self.begun:  # nothing was read yet
             features.expect(self.known[0][1])
+            self.begun = True
         while len(self.known) < (2 if self.predicted else 3):
             self.known.append(self._draw())
         features.finish()
@@ -92,8 +98,8 @@ class Windows:
         while len(chosen) < self.features.window:
             if not self.drawn:
                 minibatch = next(self.minibatches)
-                rows_of_it = np.unique(np.asarray(self.inputs(minibatch), np.int64))
-                self.drawn.append((minibatch, rows_of_it))
+                nodes = np.asarray(self.inputs(minibatch), np.int64)
+                self.drawn.append((minibatch, np.unique(self.features.in_file(nodes))))
             both = np.union1d(rows, self.drawn[0][1])
             if self._too_many(both):
                 if chosen:
@@ -111,9 +117,9 @@ class Windows:
         return min(2 * len(rows), self.features.shape[0]) > self.features.capacity
 
     def _what_fits(self, rows):
-        """Return rows of a minibatch that half of the cache holds, if only predicted; or raise."""
+        """Return rows of a minibatch that half of the cache holds, if that may be; or raise."""
         features = self.features
-        if self.predicted:
+        if self.partly:
             return rows[: features.capacity // 2]
         needed = min(2 * len(rows), features.shape[0])
         raise CacheTooSmall(

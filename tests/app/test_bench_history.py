@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fastimpl
-from bench import storage
+from bench import reads, storage
 from bench.figures.row_counts import SEED, Rules, minibatches, policies
 from refimpl import TrainConfig, methods
 from refimpl.lab.data.communities import communities
@@ -42,6 +42,19 @@ def test_a_policy_loads_the_rows_that_training_loads():
             assert policy.loaded[-1] == trainer.counts_of_epoch.loaded - before
         counts = trainer.counts_of_epoch
         assert counts.hits > 0 and counts.feature_hits > 0
+
+
+def test_packed_rows_are_on_fewer_pages():
+    text = list(reads.report(11, [4, 3], 5, 4 * 2048 + 289 * 500))
+    assert text[0].startswith("2048 nodes, 128 features of float16, 16 rows a page")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text[5:]]
+    pages = {tuple(row[:3]): int(row[4]) for row in rows}
+    read = {tuple(row[:3]): int(row[3]) for row in rows}
+    assert len(pages) == 8
+    for method, folder, evict in pages:
+        assert read[method, folder, evict] == read[method, "packed", evict] > 0
+        if folder == "unpacked":
+            assert pages[method, "packed", evict] < pages[method, folder, evict]
 
 
 @pytest.mark.parametrize("cache", [0, 10**6])

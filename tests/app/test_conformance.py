@@ -95,9 +95,9 @@ def test_only_several_times(capsys, tmp_path):
 def test_copy(capsys, tmp_path):
     status, out, _ = run(capsys, "--copy", tmp_path / "new" / "vectors")
     names = sorted(vectors.stored())
-    assert (status, out) == (0, [f"{len(names) + 4} files in {tmp_path / 'new' / 'vectors'}"])
+    assert (status, out) == (0, [f"{len(names) + 5} files in {tmp_path / 'new' / 'vectors'}"])
     assert names == sorted(vectors.stored(tmp_path / "new" / "vectors"))
-    for name in [*names, "index.json", "schemas/report.schema.json"]:
+    for name in [*names, "index.json", "requirements.json", "schemas/report.schema.json"]:
         copied = (tmp_path / "new" / "vectors" / name).read_bytes()
         assert copied == (vectors.FOLDER / name).read_bytes()
     status, _, err = run(capsys, "--copy", tmp_path / "new")
@@ -112,7 +112,7 @@ def test_a_difference_is_shown_and_reported(capsys, tmp_path):
     assert status == 1
     assert out[0].startswith(f"mine 7 by the vectors {VERSION} of")
     assert out[4].strip() == "zero: want a result, got error 'value'"
-    assert out[-1] == "1 differs"
+    assert out[-2:] == ["1 differs", "requirements missed: mix-1, mix-2, mix-3, mix-4"]
     report = json.loads(path.read_text())
     assert report["status"] == 1
     first, *_, last = report["cases"]

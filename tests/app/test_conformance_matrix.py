@@ -224,7 +224,8 @@ def test_a_run_writes_all_its_files(tmp_path, monkeypatch, capsys):
     cases = [file for file in FILES if file["function"] == "mix"][0]["cases"]
     row = f"mix  1/{len(cases)}  fails as expected, {len(cases) - 1} cases"
     assert any(re.sub(" +", "  ", line).endswith(re.sub(" +", "  ", row)) for line in out)
-    assert out[-2:] == ["1 fails as expected", "expected to fail, but passes: mix/zero"]
+    assert out[-3:-1] == ["1 fails as expected", "expected to fail, but passes: mix/zero"]
+    assert out[-1].startswith("requirements missed: mix-1")
     content = json.loads((tmp_path / "r.json").read_text())
     assert content["unexpected_passes"] == ["mix/zero"] and content["status"] == 0
     verdicts = {case["case"]: case["verdict"] for case in content["cases"]}

@@ -18,7 +18,7 @@ PAGE = (DOCS / "exercises.md").read_text()
 def sections():
     """Return the section of each exercise as Markdown."""
     pytest.importorskip("sphinx", reason="Sphinx is not installed")
-    from exercise_list import section_of
+    from course import section_of
 
     return {name: section_of(exercise) for name, exercise in exercises().items()}
 
@@ -58,8 +58,8 @@ def test_sections_have_their_anchors(sections):
 @pytest.mark.parametrize("name", names())
 def test_hints_solution_and_mistakes_are_folded(name, sections):
     exercise, section = exercises()[name], sections[name]
-    hidden = "\n".join(re.findall(r"^`{6}\{fold\} .*?^`{6}$", section, re.M | re.S))
-    plain = re.sub(r"^`{6}\{fold\} .*?^`{6}$", "", section, flags=re.M | re.S)
+    hidden = "\n".join(re.findall(r"^<details .*?^</details>$", section, re.M | re.S))
+    plain = re.sub(r"^<details .*?^</details>$", "", section, flags=re.M | re.S)
     assert exercise.title in plain.replace("\\", "") and f"exercise start {name}" in plain
     assert exercise.code.strip() in hidden
     for words in (*exercise.hints, *(mistake.did for mistake in exercise.mistakes)):

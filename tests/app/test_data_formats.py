@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from docs_ext import DOCS
-from fuzz.data_formats import SAMPLES, name_of, source_of
+from fuzz.formats import make, name_of, source_of
 
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.convert import convert
@@ -23,9 +23,8 @@ IDS = [name_of(form) for form in FORMATS]
 def samples(tmp_path_factory):
     """Return the samples of each format: folders by variant."""
     root = tmp_path_factory.mktemp("samples")
-    for name, write in SAMPLES.items():
-        write(root / name)
-    return {name: sorted((root / name).iterdir()) for name in SAMPLES}
+    make(root, IDS)
+    return {name: sorted((root / name).iterdir()) for name in IDS}
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=IDS)
@@ -52,7 +51,7 @@ def test_a_sample_is_converted_to_what_is_loaded(samples, gnn, form, tmp_path):
             one, two = getattr(loaded, name), getattr(made, name)
             assert (one is None) == (two is None), name
             if one is not None:
-                np.testing.assert_array_equal(one.astype(two.dtype), two, name)
+                np.testing.assert_array_equal(np.asarray(one).astype(two.dtype), two, name)
         assert loaded.class_names == made.class_names and loaded.setting == made.setting
         for one, two in ((loaded.graph, made.graph), (loaded.train_graph, made.train_graph)):
             assert np.array_equal(one.indptr, two.indptr)
@@ -63,7 +62,7 @@ def test_a_sample_is_converted_to_what_is_loaded(samples, gnn, form, tmp_path):
 def test_the_page_has_a_row_for_every_format_and_constructor():
     """The directive makes the rows of FORMATS; those of constructors are written in it."""
     pytest.importorskip("sphinx")
-    make = importlib.import_module("data_formats").data_formats
+    make = importlib.import_module("options_and_formats").data_formats
     page = (DOCS / "data.md").read_text()
     rows = page.partition("```{data-formats}\n")[2].partition("```")[0].splitlines()
     made = {f"`{name}`" for name in vars(FromElsewhere) if name.startswith("from_")}

@@ -25,7 +25,7 @@ import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods.cluster import ClusterOrder, grow_clusters
-from refimpl.lab.training.methods.gas import Histories, neighborhood
+from refimpl.lab.training.methods.gas import Histories, neighborhood, neighborhoods_ahead
 from refimpl.streams import CLUSTERS, SHUFFLE, key
 
 pytestmark = pytest.mark.runs
@@ -127,7 +127,7 @@ def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
     batch = np.arange(4, 9)
     near = neighborhood(dataset.train_graph, batch).nodes
     trainer = gnn.make_trainer(dataset, config)
-    trainer.iterations.batches = iter([batch])
+    trainer.iterations.passes = neighborhoods_ahead(trainer.run, iter([batch]))
     rows = trainer.state.cache.rows
     far = np.setdiff1d(np.arange(36), near)
     rows[:, far] = np.nan
@@ -145,7 +145,7 @@ def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
     """They have their own rows alone."""
     config = config_of(model, layers=2)
     trainer, batch = gnn.make_trainer(dataset, config), np.array(ISOLATED, np.int32)
-    trainer.iterations.batches = iter([batch])
+    trainer.iterations.passes = neighborhoods_ahead(trainer.run, iter([batch]))
     W, dense = copied(trainer.state.weights), Dense(gnn, dataset, config)
     step = trainer.step()
     assert step.nodes == 3
@@ -210,7 +210,8 @@ def test_the_default_batches_are_grown_clusters(gnn, dataset):
     config = config_of(batch_size=10)
     partition = grow_clusters(dataset.train_graph, 4, key(config.rng, CLUSTERS))
     with gnn.make_trainer(dataset, config) as trainer:
-        found = sorted(next(trainer.iterations.batches).tolist() for _ in range(4))
+        near = [next(trainer.iterations.passes) for _ in range(4)]
+    found = sorted(nodes[: block.n_dst].tolist() for nodes, block in near)
     assert found == sorted(np.flatnonzero(partition == c).tolist() for c in range(4))
     assert max(map(len, found)) <= 10
 

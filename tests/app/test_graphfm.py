@@ -25,7 +25,7 @@ import refimpl
 from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods.cluster import ClusterOrder
-from refimpl.lab.training.methods.gas import neighborhood
+from refimpl.lab.training.methods.gas import neighborhood, neighborhoods_ahead
 from refimpl.lab.training.methods.graphfm import outer_block
 
 pytestmark = pytest.mark.runs
@@ -125,7 +125,9 @@ def test_without_momentum_it_is_gas(gnn, model, options, dtype):
 def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
     """There is nothing outside to be moved."""
     trainer = gnn.make_trainer(dataset, config_of(model))
-    trainer.iterations.batches = iter([np.array(ISOLATED, np.int32)])
+    trainer.iterations.passes = neighborhoods_ahead(
+        trainer.run, iter([np.array(ISOLATED, np.int32)])
+    )
     step = trainer.step()
     assert step.nodes == 3
     assert np.isfinite(step.loss)
@@ -137,7 +139,7 @@ def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
 def test_only_histories_next_to_the_batch_are_moved(gnn, dataset):
     batch = np.arange(4, 9)
     trainer = gnn.make_trainer(dataset, config_of(layers=3))
-    trainer.iterations.batches = iter([batch])
+    trainer.iterations.passes = neighborhoods_ahead(trainer.run, iter([batch]))
     rows = trainer.state.cache.rows
     near = neighborhood(dataset.train_graph, batch).nodes
     far = np.setdiff1d(np.arange(36), near)

@@ -1,4 +1,4 @@
-"""The directives `drawing`, `paper-beside-code` and `fold`: what they write and refuse."""
+"""The directives `drawing` and `paper-beside-code`: what they write and refuse."""
 
 import importlib
 import re
@@ -15,11 +15,11 @@ pytestmark = pytest.mark.runs
 CONF = f"""
 import sys
 sys.path.insert(0, {str(DOCS / "_ext")!r})
-extensions = ["myst_parser", "mathml", "generated", "source_pages", "drawings", "folding"]
-extensions += ["beside", "teaching"]
+extensions = ["myst_parser", "mathml", "source_code", "drawings", "algorithms"]
 myst_enable_extensions = ["dollarmath"]
 html_math_renderer = "mathml"
 html_theme = "basic"
+templates_path = [{str(DOCS / "_templates")!r}]
 """
 ERRATA = "# Errata\n\n| id | where |\n| --- | --- |\n"
 
@@ -64,7 +64,7 @@ REFUSED = {
     "```{drawing} frontier-steps\n:form: pins\n```": "unexpected keyword argument 'form'",
     "```{drawing} concept-map\n```": "which is no page",
     "```{paper-beside-code} jpdc21:9\n```": "'jpdc21:9' is not in docs/algorithms.toml",
-    "```{paper-beside-code} jpdc21:2\n:from: two\n```": "Invalid option value for 'from'",
+    "```{paper-beside-code} jpdc21:2\n:first: two\n```": "invalid literal for int()",
 }
 
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_shown_is_said(build):
 
 
 def test_words_and_code_stand_in_rows(build):
-    messages, html = build("```{paper-beside-code} jpdc21:2\n:from: 3\n```\n")
+    messages, html = build("```{paper-beside-code} jpdc21:2\n:first: 3\n```\n")
     assert messages == ""
     rows = re.split(r'<div class="beside-row[^"]*">|<div class="[^"]*beside-row[^"]*">', html)[2:]
     assert len(rows) == 9
@@ -89,11 +89,13 @@ def test_words_and_code_stand_in_rows(build):
     assert "Line 8 ends a block or is a comment." in html
 
 
-def test_a_fold_is_closed_and_holds_what_it_is_given(build):
-    messages, html = build("````{fold} More & more\nSome *words*.\n````\n")
+def test_folded_code_is_closed_under_its_words(build):
+    messages, html = build(
+        "```{reference-code} refimpl.cost_models:theorem1\n:fold: More & more\n```\n"
+    )
     assert messages == ""
     assert '<details class="folded"><summary>More &amp; more</summary>' in html
-    assert "<em>words</em>" in html and "<details open" not in html
+    assert "theorem1" in html and "<details open" not in html
 
 
 @pytest.mark.parametrize(
@@ -136,8 +138,8 @@ def test_words_that_light_nothing_are_refused(build, words, message):
 
 def test_the_page_of_questions_has_every_question_of_the_course():
     """Each bold question below "Questions and answers", with the whole answer, and no other."""
-    page_questions = importlib.import_module("page_questions")
-    found = {page: pairs for page, _, pairs in page_questions.questions()}
+    learn_pages = importlib.import_module("learn_pages")
+    found = {page: pairs for page, _, pairs in learn_pages.questions()}
     assert len(found) == 12
     for page, pairs in found.items():
         text = (DOCS / f"{page}.md").read_text()
@@ -146,7 +148,7 @@ def test_the_page_of_questions_has_every_question_of_the_course():
 
 
 def test_answers_keep_their_links_on_the_page_of_questions():
-    from_root = importlib.import_module("page_questions").from_root
+    from_root = importlib.import_module("learn_pages").from_root
     answer = "[a](pool.md#x) [b](../fresh.md) [c](#y) {doc}`../data` [d](https://a.org/b.md)"
     moved = "[a](/learn/pool.md#x) [b](/fresh.md) [c](/learn/why.md#y) {doc}`/data`"
     assert from_root(answer, "learn/why") == f"{moved} [d](https://a.org/b.md)"

@@ -4,11 +4,78 @@ import csv
 import json
 import re
 from collections import Counter
+from typing import NamedTuple
 
 import pytest
-from docs_ext import DOCS, deck_source, result_cells
+from docs_ext import DOCS, stored_results
 
-DECKS = {name: deck_source.read_deck(name) for name in deck_source.DECKS}
+MINUTES = re.compile(r"^```\{minutes\} +(\d+)\s*$", re.M)
+NAMES = ("sampling", "fresh")
+
+
+class Slide(NamedTuple):
+    """A slide: its heading and the Markdown below it."""
+
+    title: str
+    text: str
+
+    def holds(self, directive):
+        """Return the arguments of each use of a directive on the slide."""
+        return [
+            found.strip() for found in re.findall(rf"^`+\{{{directive}\}}(.*)$", self.text, re.M)
+        ]
+
+
+class Part(NamedTuple):
+    """A part of a lecture, of some minutes and slides."""
+
+    title: str
+    minutes: int
+    slides: list[Slide]
+
+
+class Deck(NamedTuple):
+    """A lecture: its title slide stands alone, the others in parts."""
+
+    name: str
+    cover: Slide
+    parts: list[Part]
+
+    @property
+    def slides(self):
+        """All slides in their order, the cover first."""
+        return [self.cover, *(slide for part in self.parts for slide in part.slides)]
+
+
+def headings(text):
+    """Yield (depth, title, text below it) of the headings of a page, none of those in fences."""
+    found, fence = [], ""
+    for line in text.splitlines(keepends=True):
+        if mark := re.match(r"(`{3,})", line):
+            fence = "" if fence == mark[1] else fence or mark[1]
+        heading = None if fence else re.match(r"(#{1,3}) +(.+)$", line)
+        if heading:
+            found.append((len(heading[1]), heading[2].strip(), []))
+        elif found:
+            found[-1][2].append(line)
+    for depth, title, lines in found:
+        yield depth, title, "".join(lines)
+
+
+def read_deck(name):
+    """Return the Deck of docs/lectures/NAME.md."""
+    (_, title, text), *others = headings((DOCS / "lectures" / f"{name}.md").read_text("utf-8"))
+    deck = Deck(name, Slide(title, text), [])
+    for depth, title, below in others:
+        if depth == 2:
+            (minutes,) = MINUTES.findall(below)
+            deck.parts.append(Part(title, int(minutes), []))
+        else:
+            deck.parts[-1].slides.append(Slide(title, below))
+    return deck
+
+
+DECKS = {name: read_deck(name) for name in NAMES}
 SLIDES = [(name, slide) for name, deck in DECKS.items() for slide in deck.slides]
 ADDRESS = re.compile(r"\{result(?:-lead)?\}`([^`]+)`")
 
@@ -34,7 +101,7 @@ def blocks(*directives):
     return re.compile(rf"^(`{{3,}})\{{({'|'.join(directives)})\}}.*\n(?:.*\n)*?\1$", re.M)
 
 
-SILENT = blocks("printed", "panels", "bars", "result-figure", "reference-code", "outcomes")
+SILENT = blocks("printed", "panels", "bars", "image", "reference-code", "outcomes")
 
 
 def typed_numbers(text):
@@ -50,7 +117,7 @@ def typed_numbers(text):
 
 @pytest.mark.parametrize("deck", DECKS.values(), ids=lambda d: d.name)
 def test_a_lecture_has_90_minutes(deck):
-    assert deck.minutes == 90
+    assert sum(part.minutes for part in deck.parts) == 90
     assert all(part.minutes > 0 and part.slides for part in deck.parts)
     assert 35 <= len(deck.slides) <= 50
 
@@ -109,7 +176,7 @@ def test_there_are_numbers_and_each_is_a_cell_of_the_results():
         id, *_ = address.split(";")
         stored = json.loads((DOCS / "results" / f"{id}.json").read_text(encoding="utf-8"))
         cells = Counter(cell for row in stored["table"] for cell in row)
-        shown = result_cells.cell_of(address)
+        shown = stored_results.result(address)
         assert shown in cells or any(shown in cell for cell in cells), address
 
 
@@ -119,7 +186,7 @@ def test_a_cell_is_that_of_the_row_and_column():
         rows = {(r["overflow"], r["d"], r["policy"]): r["saved"] for r in csv.DictReader(file)}
     for overflow in ("wrap", "drop"):
         for d in ("768", "128"):
-            shown = result_cells.cell_of(f"V-fig14; full buffer={overflow}; d={d}; degree")
+            shown = stored_results.result(f"V-fig14; full buffer={overflow}; d={d}; degree")
             assert shown == f"{float(rows[overflow, d, 'degree']):.1%}"
 
 
@@ -139,32 +206,37 @@ def test_a_cell_is_that_of_the_row_and_column():
 )
 def test_an_address_that_names_no_one_cell_is_refused(address, words):
     with pytest.raises(ValueError, match=re.escape(words)):
-        result_cells.cell_of(address)
+        stored_results.result(address)
 
 
 def test_bars_are_as_long_as_their_numbers():
-    assert result_cells.number_in("1,237,890 us") == 1237890
-    assert result_cells.number_in("-0.36 (-1.18 to +0.75)") == -0.36
-    assert result_cells.shares_of([1, 2, 4]) == [0.25, 0.5, 1]
-    short, middle, long = result_cells.shares_of([1, 100, 10000], log=True)
+    assert stored_results.number_in("1,237,890 us") == 1237890
+    assert stored_results.number_in("-0.36 (-1.18 to +0.75)") == -0.36
+    assert stored_results.shares_of([1, 2, 4]) == [0.25, 0.5, 1]
+    short, middle, long = stored_results.shares_of([1, 100, 10000], log=True)
     assert 0 < short < middle < long == 1
     assert middle - short == pytest.approx(long - middle)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("# T\n\n## P\n\n### S\n", "needs one"),
-        ("# T\n\n### S\n", "before the first part"),
-        ("## P\n\n```{minutes} 3\n```\n", "no title"),
-    ],
-)
-def test_a_deck_that_lacks_something_is_refused(text, words):
-    with pytest.raises(ValueError, match=words):
-        deck_source.deck_of("made", text)
-
-
-def test_headings_in_code_are_none():
-    text = "# T\n\n## P\n\n```{minutes} 3\n```\n\n### S\n\n````text\n```\n### no slide\n````\n"
-    (part,) = deck_source.deck_of("made", text).parts
-    assert [slide.title for slide in part.slides] == ["S"]
+def test_the_syllabus_has_each_part_and_its_minutes_in_one_week():
+    """And each page of the course that has a summary."""
+    text = (DOCS / "lectures" / "syllabus.md").read_text(encoding="utf-8")
+    weeks = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line[:1] == "|"
+    ]
+    known = {
+        (deck.name, part.title): part.minutes for deck in DECKS.values() for part in deck.parts
+    }
+    shown = []
+    for _, _, _, lecture, minutes in weeks[2:]:
+        found = re.fullmatch(r"\[(.*)\]\((\w+)\.md\): (.*)", lecture)
+        parts = [(found[2], title) for title in found[3].split("; ")] if found else []
+        assert (minutes or "0") == str(sum(known[part] for part in parts))
+        assert not found or found[1] == DECKS[found[2]].cover.title
+        shown += parts
+    assert sorted(shown) == sorted(known)
+    pages = [page for week in weeks for page in re.findall(r"\[\]\(/learn/(\w+)\.md\)", week[2])]
+    course = [page for page in (DOCS / "learn").glob("*.md") if "## Summary" in page.read_text()]
+    assert sorted(pages) == sorted(page.stem for page in course)

@@ -40,7 +40,12 @@ def test_what_was_read_is_written(train, folder, tmp_path):
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     reads, settings = metrics["reads"], metrics["settings"]
     assert settings["memory"] == 500_000 and reads["asked"] > reads["rows"] > 0
-    assert reads["bytes"] % 4096 == 0
+    assert reads["bytes"] == 4096 * reads["pages"]
+    assert reads["hit_rate"] == 1 - reads["rows"] / reads["asked"]
+    row_bytes = 2 * metrics["dataset"]["features"]
+    size = (reads["rows"] + reads["on_demand"]) * row_bytes
+    assert reads["amplification"] == reads["bytes"] / size >= 1
+    assert 0 < reads["wait_share"] < 1 and reads["mib_a_second"] > 0
 
 
 LOCAL = ("--method", "graph", "--partition", "local", "--workers-a-step", 2)

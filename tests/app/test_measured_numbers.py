@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from docs_ext import DOCS, measured_numbers
+from docs_ext import DOCS, stored_results
 
 from bench import readme, report
 
@@ -112,16 +112,16 @@ def test_the_rows_of_the_readme_come_from_a_saved_run(run, tmp_path, capsys):
 
 
 def test_a_number_is_found_by_its_group_and_another_is_refused():
-    text = measured_numbers.number("pin_tile medium / fastimpl")
-    assert float(text) < float(measured_numbers.number("pin_tile medium / refimpl"))
-    assert measured_numbers.number("pin_tile medium / speed-up").endswith("x")
+    text = stored_results.measured("pin_tile medium / fastimpl")
+    assert float(text) < float(stored_results.measured("pin_tile medium / refimpl"))
+    assert stored_results.measured("pin_tile medium / speed-up").endswith("x")
     for path in ("pin_tile huge / fastimpl", "pin_tile medium / numba", "pin_tile medium"):
         with pytest.raises(ValueError, match="kernels.json has no"):
-            measured_numbers.number(path)
+            stored_results.measured(path)
 
 
 def test_time_to_a_score_is_that_of_the_first_epoch_that_reaches_it():
-    found = measured_numbers.seconds_to(0.96)
+    found = stored_results.seconds_to(0.96)
     assert all(len(seconds) == 5 for seconds in found.values())
     assert found["FastGCN"] == [None] * 5
     assert found["frontier"][0] == pytest.approx(0.22620757999902708)

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.runs
 CONF = f"""
 import sys
 sys.path.insert(0, {str(DOCS / "_ext")!r})
-extensions = ["myst_parser", "live_steppers"]
+extensions = ["myst_parser", "steppers"]
 html_theme = "basic"
 """
 

@@ -18,7 +18,7 @@ import fastimpl
 import refimpl
 from refimpl._support import require
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import vectors, version
+from refimpl.lab.apps.conformance import requirements, vectors, version
 from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.encode import UNSEEN
@@ -41,7 +41,8 @@ def test_the_files_are_up_to_date():
 
 def test_the_vectors_have_the_version_of_their_index():
     """If not: raise VERSION as docs/conformance.md says, then `minibatch-gnn vectors`."""
-    assert version.complaint(vectors.FOLDER, vectors.stored()) is None
+    assert requirements.complaint(vectors.FOLDER) is None
+    assert version.complaint(vectors.FOLDER, requirements.versioned()) is None
 
 
 def test_the_files_are_the_same_bytes_each_time(tmp_path):
@@ -164,7 +165,8 @@ def test_one_changed_line_of_the_reference_makes_the_check_fail(
     kernel = kernels()[name]
     monkeypatch.setattr(vectors, "kernels", lambda: {name: kernel})
     monkeypatch.setattr(vectors, "stored", lambda folder=None: {f"{kernel.paper}/{name}.json"})
-    monkeypatch.setattr(version, "complaint", lambda *_: None)  # of the files that are left out
+    for module in (version, requirements):  # of the files that are left out
+        monkeypatch.setattr(module, "complaint", lambda *_: None)
     topic = find_topic(refimpl, homes()[name])
     monkeypatch.setattr(topic, name, mutated(name, line, line))
     assert main(["vectors", "--check"]) == 0

@@ -5,20 +5,22 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refimpl.loader import RowCache, Window, window_of
 from refimpl.loader.direct_reads import PAGE, PIECE, pieces_of
+from refimpl.loader.sieve import SieveCache
 
 
-def reads_of(windows, n, capacity, known):
+def reads_of(windows, n, capacity, known, cache_of=RowCache, pin=False):
     """Return the rows that each window lets be read, when `known` windows behind it are known."""
-    rows, found = RowCache(n, capacity), []
+    rows, found = cache_of(n, capacity), []
     windows = [window_of([w], i) for i, w in enumerate(windows)]
     for i, window in enumerate(windows):
         before = set(rows.row_in[rows.row_in >= 0].tolist())
-        reads = rows.plan(window, None, windows[i + 1 : i + 1 + known])
+        pinned = windows[i - 1] if pin and i else None
+        reads = rows.plan(window, pinned, windows[i + 1 : i + 1 + known])
         assert sorted(set(window.rows.tolist()) - before) == reads.rows.tolist()
         for row, slot in zip(reads.rows, reads.slots, strict=True):
             assert rows.row_in[slot] == row and rows.slot_of[row] == slot
@@ -26,6 +28,26 @@ def reads_of(windows, n, capacity, known):
         assert len(set(held.tolist())) == len(held) == np.count_nonzero(rows.slot_of >= 0)
         assert set(window.rows.tolist()) <= set(held.tolist())
         found.append(len(reads.rows))
+    return found
+
+
+def sieve_reads(windows, capacity, pin):
+    """Return the rows that SIEVE reads for each window, request by request, on a list."""
+    queue, visited, hand, found = [], set(), None, []
+    for i, window in enumerate(windows):
+        kept = set(window) | set(windows[i - 1] if pin and i else ())
+        missing = sorted(set(window) - set(queue))
+        visited |= set(window) & set(queue)
+        for row in missing:
+            if len(queue) == capacity:
+                at = 0 if hand is None else queue.index(hand)
+                while queue[at] in visited or queue[at] in kept:
+                    visited -= {queue[at]} - kept
+                    at = (at + 1) % capacity
+                hand = queue[at + 1] if at + 1 < capacity else None
+                del queue[at]
+            queue.append(row)
+        found.append(len(missing))
     return found
 
 
@@ -47,6 +69,7 @@ def fewest_reads(windows, capacity):
 
 
 SETS = st.lists(st.lists(st.integers(0, 6), max_size=3, unique=True), max_size=7)
+WIDE = st.lists(st.lists(st.integers(0, 11), max_size=3, unique=True), max_size=20)
 
 
 @given(SETS, st.integers(3, 5))
@@ -63,8 +86,54 @@ def test_without_a_look_ahead_the_row_used_longest_ago_goes_first():
     assert reads_of([[0], [1], [2], [1], [0], [2]], 3, 2, 0) == [1, 1, 1, 0, 1, 1]
 
 
-def test_a_window_that_is_trained_on_keeps_its_rows():
-    rows = RowCache(9, 4)
+@given(WIDE, st.integers(3, 8))
+@example([[0], [0], [1, 2, 3]], 3)  # two of the new rows find a free slot
+def test_sieve_reads_what_it_reads_request_by_request(windows, capacity):
+    pin = capacity >= 6  # two windows have no more rows
+    assert reads_of(windows, 12, capacity, 0, SieveCache, pin) == sieve_reads(
+        windows, capacity, pin
+    )
+
+
+@given(st.lists(st.integers(0, 9), max_size=40), st.integers(2, 5))
+def test_sieve_takes_one_request_after_another(requests, capacity):
+    """And one that knows all requests never reads more."""
+    windows = [[row] for row in requests]
+    found = reads_of(windows, 10, capacity, 0, SieveCache)
+    assert found == sieve_reads(windows, capacity, False)
+    assert sum(found) >= sum(reads_of(windows, 10, capacity, len(windows)))
+
+
+@given(SETS, st.integers(3, 5))
+def test_sieve_never_reads_less_than_one_that_knows_all_windows(windows, capacity):
+    found = reads_of(windows, 7, capacity, 0, SieveCache)
+    assert sum(found) >= sum(reads_of(windows, 7, capacity, len(windows)))
+
+
+def test_sieve_keeps_a_row_that_was_used_again():
+    """New rows go before it; without a look-ahead, `RowCache` evicts the row used longest ago."""
+    requests = [[0], [1], [2], [0], [3], [4], [5], [0]]
+    assert reads_of(requests, 6, 3, 0, SieveCache) == [1, 1, 1, 0, 1, 1, 1, 0]
+    assert reads_of(requests, 6, 3, 0) == [1, 1, 1, 0, 1, 1, 1, 1]
+
+
+@given(SETS, st.sets(st.integers(0, 5)))
+def test_slots_that_were_never_read_are_free(windows, slots):
+    rows = SieveCache(7, 6)
+    for i, window in enumerate(windows):
+        rows.plan(window_of([window], i))
+    rows.forget(np.array(sorted(slots), np.int64))
+    rows.plan(window_of([[0, 1, 2, 3, 4, 5]], len(windows)))
+    queue, slot = [], rows.tail
+    while slot >= 0:
+        queue.append(slot)
+        slot = rows.newer[slot]
+    assert sorted(queue) == list(range(6)) and queue[-1] == rows.head
+
+
+@pytest.mark.parametrize("cache_of", [RowCache, SieveCache])
+def test_a_window_that_is_trained_on_keeps_its_rows(cache_of):
+    rows = cache_of(9, 4)
     first, second = window_of([[0, 1]], 0), window_of([[2, 3]], 1)
     rows.plan(first)
     slots = rows.slot_of[[0, 1]].copy()

@@ -55,10 +55,12 @@ def folder(tmp_path_factory):
     return place
 
 
-def opened(gnn, folder, capacity, window=8):
+def opened(gnn, folder, capacity, window=8, evict="belady"):
     """Return the features of the data set, in a cache of `capacity` rows."""
     memory = 4 * N + (4 * D + 33) * capacity
-    features = gnn.loader.LookaheadFeatures(folder / "features.npy", memory, window=window)
+    features = gnn.loader.LookaheadFeatures(
+        folder / "features.npy", memory, window=window, evict=evict
+    )
     assert features.capacity == min(capacity, N)
     features.cache[:] = np.nan  # unread memory is no number
     return features
@@ -76,12 +78,15 @@ def trained(gnn, folder, method, features=None, workers=1):
     st.sampled_from([1, 7, 60, 150, N]),
     st.integers(1, 5),
     st.sampled_from([1, 2]),
+    st.sampled_from(["belady", "sieve"]),
 )
-def test_no_window_memory_or_worker_changes_a_bit(gnn, folder, method, capacity, window, workers):
+def test_nothing_that_may_be_chosen_changes_a_bit(
+    gnn, folder, method, capacity, window, workers, evict
+):
     """With reads that end as late as they may."""
     workers = workers if isinstance(method, Fresh) else 1
     whole = trained(gnn, folder, method, workers=workers)
-    with opened(gnn, folder, capacity, window) as features, late(features):
+    with opened(gnn, folder, capacity, window, evict) as features, late(features):
         parts = trained(gnn, folder, method, features, workers)
         counts = features.counts
     assert [one.loss for one in parts.history] == [one.loss for one in whole.history]

@@ -128,10 +128,10 @@ def verdicts(_lab, rows):
         between = (
             f"Between processes on one machine it is {_over(rows, ONE_SIDED, TWO_SIDED)} times"
         )
-    each = ", ".join(f"{gamma:g} on the {name}" for name, gamma in pays.items())
+    each = ", ".join(f"{gamma:g} on the {name} devices" for name, gamma in pays.items())
     least = "Rounds are not faster with any loss"
     if each:
-        least = f"Rounds are faster if the loss gamma is at least {each} devices"
+        least = f"Rounds are faster if the loss gamma is at least {each}"
     return [
         verdict("V-one-sided-1.23x", UNTESTED, sided=sided, between=between),
         verdict("V-rounds-2.45x", UNTESTED, gain=gain, least=least),

@@ -12,6 +12,7 @@ from refimpl.lab.apps.progress import Stages
 from refimpl.lab.data.convert import KINDS, MEMORY, convert
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.settings import parsed_size
+from refimpl.loader.packed import PackedFeatures
 
 TAKEN = (*TABLES[1:], "setting", "split", "scaling", "verify")  # as train takes them
 
@@ -33,11 +34,17 @@ def convert_options():
         ),
         Option(
             "memory",
-            "limit the memory of sorting edges, in bytes or as 256MB or 1GiB",
+            "limit the memory of sorting edges and of packing, in bytes or as 256MB or 1GiB",
             MEMORY,
             shown="1GiB",
             parse=parsed_size,
             metavar="SIZE",
+        ),
+        Option(
+            "pack",
+            "store rows of features that training reads together side by side; no result changes",
+            False,
+            sets=True,
         ),
     )
     return {option.key: option for option in options}
@@ -68,6 +75,6 @@ def convert_command(source, folder, given, *, overwrite):
         f"{one_line(data.name)}: {data.graph.n} nodes, {data.graph.e} directed edges, "
         f"{data.features.shape[1]} features ({data.features.dtype}), {data.classes} classes\n"
         f"{data.train.size} training, {data.val.size} validation, {data.test.size} test nodes, "
-        f"{data.setting}\n\n"
+        f"{data.setting}{', packed' if isinstance(data.features, PackedFeatures) else ''}\n\n"
         f"wrote {one_line(folder)}: {size / 2**20:.1f} MiB in {perf_counter() - begin:.1f} s"
     )

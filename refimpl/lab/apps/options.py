@@ -15,6 +15,7 @@ from refimpl.lab.data.table_files import TITLES
 from refimpl.lab.data.tables import CHOICES
 from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import parsed_size, settings_of
+from refimpl.loader.lookahead_features import CACHES
 
 DTYPES = ("float32", "float64")
 PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
@@ -175,6 +176,15 @@ def run_options(impl="fastimpl"):
             shown="1GiB",
             parse=parsed_size,
             metavar="SIZE",
+            only={"features_in": ("lookahead",)},
+            free=True,
+        ),
+        Option(
+            "evict",
+            "choose the row that makes room in the cache of features. belady: the row that is "
+            "needed latest; sieve: a row that was not used lately. The choice changes no result",
+            "belady",
+            choices=tuple(CACHES),
             only={"features_in": ("lookahead",)},
             free=True,
         ),

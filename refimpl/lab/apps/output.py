@@ -20,6 +20,7 @@ from refimpl.lab.training.checkpoints import save_checkpoint
 from refimpl.lab.training.model import TrainedModel, save_model
 from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import reads_sparse
+from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.lookahead_features import LookaheadFeatures
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
@@ -103,7 +104,7 @@ class Output:
             "seconds": trainer.meter.seconds,
             **_loads(trainer),
             **({} if ranks is None else {"ranks": ranks}),
-            **_reads(features),
+            **_reads(features, sum(trainer.meter.seconds.values())),
             "settings": self.settings,
             "dataset": self.facts,
             "versions": info.versions(),
@@ -142,10 +143,20 @@ class Output:
         }
 
 
-def _reads(features):
-    """Return what was read of features on storage, if they are there."""
-    ahead = isinstance(features, LookaheadFeatures)
-    return {"reads": asdict(features.counts)} if ahead else {}
+def _reads(features, seconds):
+    """Return what was read of features on storage, if they are there, in `seconds` of training."""
+    if not isinstance(features, LookaheadFeatures):
+        return {}
+    counts = features.counts
+    size = (counts.rows + counts.on_demand) * features.row_bytes
+    shares = {
+        "pages": counts.bytes // PAGE,
+        "hit_rate": 1 - counts.rows / counts.asked if counts.asked else None,
+        "amplification": counts.bytes / size if size else None,
+        "mib_a_second": counts.bytes / 2**20 / seconds if seconds else None,
+        "wait_share": counts.waiting / seconds if seconds else None,
+    }
+    return {"reads": {**asdict(counts), **shares}}
 
 
 def _loads(trainer):

@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 from refimpl._support import require
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
+from refimpl.loader.packed import PackedFeatures
 
 MOST_THREADS = 1024
 TABLES = ("features", "labels", "columns", "titles", "minus_one")
@@ -70,4 +71,5 @@ def facts_of(dataset):
         "test": dataset.test.size,
         "setting": dataset.setting,
         "digest": digest.hexdigest(),
+        **({"packed": True} if isinstance(dataset.features, PackedFeatures) else {}),
     }

@@ -26,6 +26,7 @@ from refimpl.lab.distributed.team import Team
 from refimpl.lab.training.run import places_of_features, reads_sparse
 from refimpl.loader.files import open_features, write_features
 from refimpl.loader.lookahead_features import ReadFailed
+from refimpl.loader.packed import PackedFeatures
 from refimpl.loader.windows import CacheTooSmall
 
 FEATURES = "training_features.npy"
@@ -230,7 +231,7 @@ def _reading_ahead():
 def _lookahead(found, half):
     """Return the features of a folder of ``convert``, in a cache of the size asked for."""
     X = found.dataset.features
-    if not isinstance(X, np.memmap):
+    if not isinstance(X, np.memmap | PackedFeatures):
         raise UserError(
             "--features-in lookahead needs a folder of minibatch-gnn convert as --data: the "
             "features of other data are in memory already"
@@ -246,7 +247,9 @@ def _lookahead(found, half):
             "convert --feature-dtype float32"
         )
     with user_errors():
-        return found.gnn.loader.LookaheadFeatures(X.filename, found.settings["memory"])
+        settings = found.settings
+        ahead = found.gnn.loader.LookaheadFeatures
+        return ahead(X.filename, settings["memory"], evict=settings["evict"])
 
 
 def _rows(dataset, half, first, last):

@@ -13,6 +13,7 @@ from refimpl.graph import Graph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.lab.data.dataset import UNKNOWN, check_classes, checked_parts
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
+from refimpl.lab.data.packing import pack_rows, packed_order
 from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scaling, scaling_of
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
 from refimpl.lab.data.sparse_features import DenseRows
@@ -48,6 +49,8 @@ class Target:
         That features are stored in, where it is not that of the source.
     memory : int
         Bytes that sorting takes, about.
+    pack : bool
+        Whether rows of features lie in the order of `packed_order`.
     progress : callable
         Called with what is being done and the share of it that is done.
     """
@@ -59,6 +62,7 @@ class Target:
     seed: int
     kind: np.dtype | None
     memory: int
+    pack: bool
     progress: Any
 
     def copy(self, dataset):
@@ -70,6 +74,8 @@ class Target:
         if self.kind is not None and isinstance(dataset.scaling, tuple) and self._by_name():
             stored = self._stored("features")
             dataset = dataset._changed(scaling=check_scaling(scaling_of(stored, dataset.train)))
+        if self.pack:
+            arrays |= self._packed(dataset.graph, dataset.train)
         write_all_but_features(self.place, dataset, arrays)
 
     def write(self, source):
@@ -95,6 +101,8 @@ class Target:
         if source.types is not None:
             graph = self._types(source, graph, arrays)
             facts |= typed_facts(graph, slice(None))
+        if self.pack:
+            arrays |= self._packed(graph, parts["train"])
         inner = None
         if source.inner is not None and self.count is None:
             inner = self._inner(source, parts["train"], graph, arrays)
@@ -161,6 +169,17 @@ class Target:
             if file.rows != n:
                 raise ValueError(f"{name} must have a row for each of {n} nodes, got {file.rows}")
             return file.finish()
+
+    def _packed(self, graph, train):
+        """Pack the features that are written; return what meta.json says of them and their rows."""
+        row_of = np.empty(graph.n, np.int32)
+        row_of[packed_order(graph, train)] = np.arange(graph.n, dtype=np.int32)
+        path = self.place / "features.npy"
+        features = pack_rows(
+            path, row_of, self.memory, lambda share: self.progress("packing features", share)
+        )
+        rows = write_array(self.place, "feature_rows", row_of)
+        return {"features": features, "feature_rows": rows}
 
     def _scaling(self, source, train):
         """Return how models read the features that are written."""

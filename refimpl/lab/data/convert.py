@@ -31,6 +31,7 @@ def convert(
     verify=False,
     feature_dtype=None,
     memory=MEMORY,
+    pack=False,
     overwrite=False,
     progress=None,
 ):
@@ -52,7 +53,11 @@ def convert(
     feature_dtype : {"float16", "float32", "float64"}, optional
         What features are stored in. Default: as in the source, if it is one of them, or float32.
     memory : int
-        Bytes that sorting edges takes, about.
+        Bytes that sorting edges takes, about; and then packing.
+    pack : bool
+        Write the features in an order in which rows that training reads together lie together:
+        breadth-first from the training nodes. A file says which row is whose; no result changes.
+        It takes 9 bytes a node, and the features are on storage twice meanwhile.
     overwrite : bool
         Replace a data set in `folder`.
     progress : callable, optional
@@ -68,6 +73,7 @@ def convert(
         If the folder cannot be written.
     """
     memory = require.integer("memory", memory, 1)
+    require.switch("pack", pack)
     seed = as_seed(rng)
     if feature_dtype is not None:
         require.choice("feature_dtype", feature_dtype, KINDS)
@@ -84,6 +90,7 @@ def convert(
         seed=seed,
         kind=None if feature_dtype is None else np.dtype(feature_dtype),
         memory=memory,
+        pack=pack,
         progress=progress or (lambda what, share: None),
     )
     path = require.path("source", source)

@@ -35,6 +35,7 @@ from refimpl.lab.data.writing import save_dataset
 from refimpl.lab.hints import Classes, Nodes, Scaling, Setting, as_default
 from refimpl.loader.files import AT_REST
 from refimpl.loader.gathering import check_scaling, gather_rows
+from refimpl.loader.packed import PackedFeatures, array_or_packed
 
 SETTINGS = ("transductive", "inductive")
 KEPT = (*AT_REST, np.dtype(np.float64))  # of features
@@ -222,6 +223,9 @@ class Dataset(FromElsewhere):
             `gather_rows` of refimpl or fastimpl.
         """
         nodes = np.arange(self.graph.n) if nodes is None else nodes
+        if isinstance(self.features, PackedFeatures):
+            rows = self.features.rows(nodes)
+            return gather(self.features.array, rows, self.scaling, self.dtype)
         if not require.issparse(self.features):
             return gather(self.features, nodes, self.scaling, self.dtype)
         rows = dense_rows(self.features, np.asarray(nodes))
@@ -312,7 +316,7 @@ def _checked_features(features, n, dtype):
     """Return features and dtype, by name."""
     if require.issparse(features):
         return _checked_sparse(features, n, dtype)
-    features = require.array("features", features)
+    features = array_or_packed("features", features)
     if features.dtype.kind not in "fiub":
         raise TypeError(f"features must be real numbers, got {features.dtype}")
     if features.ndim != 2 or len(features) != n or not features.shape[1]:
@@ -322,7 +326,7 @@ def _checked_features(features, n, dtype):
     dtype = require.float_dtype("dtype", dtype)
     if features.dtype not in KEPT:
         features = features.astype(dtype)
-    elif not features.flags.c_contiguous:
+    elif isinstance(features, np.ndarray) and not features.flags.c_contiguous:
         features = np.ascontiguousarray(features)
     check_finite("features", features)
     return {"features": features, "dtype": dtype}

@@ -4,6 +4,7 @@
                                 its file, dtype, shape, and a checksum (BLAKE2b) of its data
     indptr, indices             int64, int32: the graph, CSR, undirected
     features                    float16, float32 or float64, (n, f)
+    feature_rows                int32 (n,): of a packed folder, the row of each node in features
     labels                      integers (n,), -1 where unknown; or 0 and 1, (n, classes)
     train, val, test            int64, ascending
     known                       bool (n,): where rows of several classes are known
@@ -38,6 +39,7 @@ from refimpl.lab.data.splits import PARTS
 from refimpl.lab.data.verifying import verify_folder
 from refimpl.lab.data.writing import ARRAYS, FORMAT, META, VERSION
 from refimpl.loader.gathering import check_scaling
+from refimpl.loader.packed import ROWS_FILE, PackedFeatures
 from refimpl.typed import MOST_TYPES, TypedGraph
 
 NEEDED = ("indptr", "indices", "features", "labels", *PARTS)
@@ -97,6 +99,8 @@ def open_folder(folder, *, dtype=None, scaling=None, verify=False):
     dtype = None if dtype is None else require.float_dtype("dtype", dtype)
     meta = _read_meta(folder / META)
     arrays = {name: _mapped(folder, name, entry) for name, entry in meta["arrays"].items()}
+    if "feature_rows" not in arrays and (folder / ROWS_FILE).exists():
+        raise ValueError(f"{folder / ROWS_FILE} is there, but {META} says that no rows are packed")
     with naming(folder / META):
         _check_together(meta, arrays)
     if verify:
@@ -128,14 +132,16 @@ def _dataset(folder, meta, arrays):
     if inner is not None:
         types = arrays.get("node_types")
         inner = _graph(inner, arrays, "induced_", types if types is None else types[parts["train"]])
-    scaling = meta["scaling"]
+    scaling, features = meta["scaling"], arrays["features"]
+    if "feature_rows" in arrays:
+        features = PackedFeatures(features, arrays["feature_rows"])
     if scaling == "standard":
         with naming(folder / "std.npy"):
-            scaling = check_scaling((arrays["mean"], arrays["std"]), arrays["features"].shape[1])
+            scaling = check_scaling((arrays["mean"], arrays["std"]), features.shape[1])
     return Dataset._trusted(
         name=meta["name"],
         graph=graph,
-        features=arrays["features"],
+        features=features,
         labels=labels,
         setting=meta["setting"],
         scaling=None if scaling == "none" else scaling,
@@ -239,7 +245,9 @@ def _check_together(meta, arrays):
     if ("known" in arrays) and axes == 1:
         raise ValueError("known is for labels of several classes")
     _check_graph("graph", meta["graph"], arrays, "")
-    _check_lengths(arrays, {"features": n, "labels": n, "known": n, "node_names": n})
+    _check_lengths(
+        arrays, {"features": n, "feature_rows": n, "labels": n, "known": n, "node_names": n}
+    )
     if "node_names" in arrays and arrays["node_names"].dtype.kind not in "iU":
         raise ValueError("node_names must be integers or text")
     scaled = meta["scaling"] == "standard"

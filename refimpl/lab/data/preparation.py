@@ -7,6 +7,7 @@ import numpy as np
 from refimpl._support import require
 from refimpl.graph import WeightedGraph, as_graph
 from refimpl.loader.gathering import BLOCK, ROWS, check_scaling, over_row_sums
+from refimpl.loader.packed import PackedFeatures
 from refimpl.typed import TypedGraph
 
 HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN
@@ -153,7 +154,8 @@ def chosen_scaling(scaling, features, train):
 
 
 def real_matrix(features):
-    features = np.asanyarray(features)
+    if not isinstance(features, PackedFeatures):
+        features = np.asanyarray(features)
     if features.ndim != 2 or features.dtype.kind not in "fiub":
         raise TypeError(
             f"features must be 2-D with real numbers, got {features.ndim}-D {features.dtype}"
@@ -173,9 +175,10 @@ def _moments(features, rows):
 
 def _blocks_of(features, rows):
     """Yield some rows at a time; of a mapped file no more than these stay in memory."""
-    mapping = features.base
+    array = features.array if isinstance(features, PackedFeatures) else features
+    mapping = array.base
     mapped = isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")
     for i in range(0, len(rows), BLOCK):
         yield features[rows[i : i + BLOCK]]
-        if mapped and not features.flags.writeable:
+        if mapped and not array.flags.writeable:
             mapping.madvise(mmap.MADV_DONTNEED)

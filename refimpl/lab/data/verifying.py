@@ -7,6 +7,7 @@ import numpy as np
 
 from refimpl._support.untrusted_files import naming
 from refimpl.lab.data.preparation import check_finite
+from refimpl.loader.packed import check_rows
 from refimpl.streams import mix
 from refimpl.typed import MOST_TYPES
 
@@ -38,6 +39,9 @@ def verify_folder(folder, meta, arrays):
     if meta["induced"] is not None:
         _verify_graph(folder, "induced_", meta["induced"], arrays)
     check_finite(folder / "features.npy", arrays["features"])
+    if "feature_rows" in arrays:
+        with naming(folder / "feature_rows.npy"):
+            check_rows(arrays["feature_rows"], meta["graph"]["nodes"])
     with naming(folder / "labels.npy"):
         least, most = (0, 1) if meta["multilabel"] else (-1, meta["classes"] - 1)
         labels = arrays["labels"]

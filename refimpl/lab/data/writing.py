@@ -25,6 +25,7 @@ ARRAYS = {
     "indptr": (np.int64, 1),
     "indices": (np.int32, 1),
     "features": (None, 2),
+    "feature_rows": (np.int32, 1),
     "labels": (None, None),
     "train": (np.int64, 1),
     "val": (np.int64, 1),

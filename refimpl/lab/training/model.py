@@ -27,6 +27,7 @@ from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
 from refimpl.loader.gathering import ROWS, check_scaling
+from refimpl.loader.packed import array_or_packed
 from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"
@@ -326,7 +327,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
     sparse = require.issparse(features)
-    features = checked_sparse(features) if sparse else require.array("features", features)
+    features = checked_sparse(features) if sparse else array_or_packed("features", features)
     if features.shape != shape:
         raise ValueError(
             f"features must have shape {shape} for this graph and model, got {features.shape}"
@@ -344,7 +345,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
         else:
             rows = _dense_rows(features, scaling, model.dtype)
     elif scaled:
-        rows = rows_of(gnn, require.floats("features", features, shape, model.dtype))
+        rows = rows_of(gnn, require.floats("features", np.asarray(features), shape, model.dtype))
     else:
         rows = _scaled_rows(real_matrix(features), model)
 

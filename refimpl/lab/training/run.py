@@ -18,6 +18,7 @@ from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
 from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.packed import PackedFeatures
 from refimpl.loader.windows import Windows
 from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
@@ -146,7 +147,8 @@ class Run:
         if isinstance(self.features, FeatureParts):
             return self.features.load(nodes)
         if isinstance(self.features, LookaheadFeatures):
-            return self.dataset.inputs(self.dataset.in_graph(nodes), self.features.gather)
+            data = self.dataset
+            return self.features.gather(None, data.in_graph(nodes), data.scaling, data.dtype)
         if self.features is not None:
             return gather(self.features, nodes, dtype=self.dtype)
         nodes = self.dataset.in_graph(nodes)
@@ -175,11 +177,12 @@ class Run:
             return Ahead(minibatches, inputs, self.features.ask)
         return self.read_ahead(minibatches, inputs)
 
-    def read_ahead(self, minibatches, inputs, predicted=False):
+    def read_ahead(self, minibatches, inputs, predicted=False, partly=False):
         """Return an iterator over minibatches, the features of the next ones read meanwhile.
 
         As `ahead`, but for features on storage only. Where ``inputs(minibatch)`` are only
-        `predicted`, the minibatch may load others.
+        `predicted`, the minibatch may load others. Where they are read `partly`, those that do not
+        fit in half of the cache are read on demand.
         """
         if not isinstance(self.features, LookaheadFeatures):
             return minibatches
@@ -187,7 +190,7 @@ class Run:
         def rows(minibatch):
             return self.dataset.in_graph(inputs(minibatch))
 
-        return Windows(minibatches, rows, self.features, predicted)
+        return Windows(minibatches, rows, self.features, predicted, partly)
 
     def targets(self, nodes):
         """Return what a loss over some nodes compares with.
@@ -302,10 +305,10 @@ def places_of_features(config: RunConfig) -> tuple[str, ...]:
 
 def check_file(features, X):
     """Raise unless features that are read ahead are those of the data set, X."""
-    own = getattr(X, "filename", None)
+    own, packed = getattr(X, "filename", None), isinstance(X, PackedFeatures)
     same = (features.shape, features.dtype) == (X.shape, X.dtype)
     if same and own is not None:
-        same = Path(own).samefile(features.path)
+        same = Path(own).samefile(features.path) and packed == (features.row_of is not None)
     elif same and len(X):
         ends = np.array([0, len(X) - 1])
         same = np.array_equal(features.gather(None, ends), np.asarray(X)[ends])

@@ -86,19 +86,12 @@ class GasIterations:
 
     def __init__(self, run):
         order = cluster_order(run)
-        self.run, self.batches = run, cluster_batches(run, order)
+        self.run = run
         ahead = base.refreshed_ahead(run, order.shuffle.batches)
         self.others = [cluster_batches(run, order, steps) for steps in ahead]
         self.histories = self.cache = histories_of(run)
-        self.passes = run.read_ahead(self._passes(), lambda near: near.nodes, predicted=True)
-
-    def _passes(self):
-        """Yield the `Neighborhood` of each pass: a step's forward-only passes come first."""
-        while True:
-            for batches in (*self.others, self.batches):
-                with timed("sampling"):
-                    near = neighborhood(self.run.graph, next(batches))
-                yield near
+        # a step's forward-only passes come first
+        self.passes = neighborhoods_ahead(run, *self.others, cluster_batches(run, order))
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""
@@ -267,6 +260,22 @@ def neighborhood(graph, batch):
     degrees = graph.degrees(batch)
     block = Block._trusted(ends - degrees, ends, indices, len(nodes), positions)
     return Neighborhood(nodes, block)
+
+
+def neighborhoods_ahead(run, *kinds):
+    """Return an iterator over the `Neighborhood` of batches, one of each kind in turn.
+
+    Features on storage are read ahead: rows that do not fit in half of the cache, on demand.
+    """
+
+    def drawn():
+        while True:
+            for batches in kinds:
+                with timed("sampling"):
+                    near = neighborhood(run.graph, next(batches))
+                yield near
+
+    return run.read_ahead(drawn(), lambda near: near.nodes, partly=True)
 
 
 def rows_of(graph, nodes):

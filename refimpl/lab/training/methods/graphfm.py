@@ -23,7 +23,7 @@ from refimpl.lab.training.methods.gas import (
     cluster_order,
     histories_of,
     history_counts,
-    neighborhood,
+    neighborhoods_ahead,
 )
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import custom, real
@@ -93,16 +93,9 @@ class GraphFmIterations:
     """
 
     def __init__(self, run):
-        self.run, self.batches = run, cluster_batches(run, cluster_order(run))
+        self.run = run
         self.histories = self.cache = histories_of(run)
-        self.passes = run.read_ahead(self._passes(), lambda near: near.nodes, predicted=True)
-
-    def _passes(self):
-        """Yield the `Neighborhood` of each batch."""
-        while True:
-            with timed("sampling"):
-                near = neighborhood(self.run.graph, next(self.batches))
-            yield near
+        self.passes = neighborhoods_ahead(run, cluster_batches(run, cluster_order(run)))
 
     def iteration(self):
         """Go forward and back over the next batch; return its `Step`."""

@@ -19,6 +19,7 @@ from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.packed import PackedFeatures
 from refimpl.profiling import timed
 from refimpl.streams import SHUFFLE, key
 
@@ -144,7 +145,7 @@ def on_storage(X):
     """Return whether features, or the array that they are a view of, are read from a file."""
     while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
-    return isinstance(X, np.memmap | LookaheadFeatures)
+    return isinstance(X, np.memmap | LookaheadFeatures | PackedFeatures)
 
 
 def columns(run, first, last):

@@ -1,0 +1,261 @@
+"""What was measured, on pages and slides: nothing is typed. The build warns of what is not there.
+
+paper-figures           a section for each figure: picture, what one sees, claims, numbers
+paper-figure V-fig14    the same of one, without a heading
+paper-items             every figure and table of the papers, with its command
+paper-verdict V-io-59   a claim, what was found of it, and the figure that shows it
+claims-by-outcome       every headline claim under what became of it, those that fail first
+claim V-io-59           of a slide: what a paper says, what was found, the outcome; content takes
+                        the place of what was found
+outcomes CLAIM ..       a table of claims with their outcomes
+bars                    bars, a line each: `label = ID; CELL; ..; COLUMN`
+kernel-report SIZE ..   a table of the times of kernels on inputs of these sizes
+kernel-losses           a table of the kernels in which another is faster
+report-machine          what the kernels were measured on
+time-to-score SCORE     seconds of training until the validation F1, by seed
+
+Roles: `outcome` CLAIM; `measured` GROUP / NAME, milliseconds of an implementation by the group's
+name in `pytest bench`, "spmm medium-128_float32 / fastimpl", or GROUP / speed-up, of fastimpl over
+refimpl; `result` ID; CELL; ..; COLUMN, a cell of a figure's table: of the row that has these cells,
+under this column's title. `layers=2` is a cell of one column, `COLUMN > NAME` what stands behind
+"NAME: " in brackets; `result-lead` leaves out the brackets.
+"""
+
+from html import escape
+from statistics import median
+
+from docutils import nodes
+from generated import box, extension, folded, plain, raw, table
+from stored_results import (
+    PACKAGES,
+    TRAINING,
+    known,
+    measured,
+    number_in,
+    result,
+    result_lead,
+    result_of,
+    run,
+    seconds_to,
+    shares_of,
+    verdict_of,
+)
+
+from bench.figures import experiment
+from bench.markdown import ratio, significant
+from bench.report import facts_of, is_noisy, losses, names_of, rows_of, title_of
+from refimpl.lab.apps.papers import LETTERS, TITLES
+
+OUTCOMES = {  # from those that fail on; their classes
+    "does not hold here": "not",
+    "holds weaker": "weaker",
+    "holds": "holds",
+    "cannot be tested here": "untested",
+}
+PAPERS = {letter: paper for paper, letter in LETTERS.items()}
+WORDS = {"fig": "Figure", "tab": "Table", "thm": "Theorem"}
+
+
+def item_title(item):
+    """Return "V-fig14" as "VLDB'24 Figure 14"."""
+    letter, _, rest = item.partition("-")
+    return f"{TITLES[PAPERS[letter]]} {WORDS[rest[:3]]} {rest[3:]}"
+
+
+def link(words, id):
+    """Return a link to the place of a figure in the gallery."""
+    return f"[{words}](/figures.md#figure-{id.lower()})"
+
+
+def paper_figure(id):
+    """Return a figure: the picture, what one sees, the claims, the numbers, the command."""
+    (words,) = (one for one in known()["figure"] if one["id"] == id)
+    stored = result_of(id)
+    alt = " ".join(f"{stored['title']}. {words['sees']}".split())
+    claims = [
+        (
+            plain(f"{one['says']} ({one['where']})"),
+            plain(one["ours"]),
+            plain(one["outcome"] + (f": {one['because']}" if one["because"] else "")),
+        )
+        for one in stored["verdicts"]
+    ]
+    numbers = [map(plain, line) for line in stored["table"]]
+    machine, settings = stored["machine"], stored["settings"]
+    versions = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
+    data = f"data {settings['data']}, " if settings["data"] else ""
+    noisy = " Other programs ran meanwhile." if stored["noisy"] else ""
+    facts = (
+        f"; {data}{settings['impl']}, up to {machine['threads']} threads of an "
+        f"{machine['processor']}, BLAS {', '.join(machine['blas'])}, {versions}; {stored['date']}, "
+        f"{stored['seconds']:.0f} s.{noisy}"
+    )
+    parts = [
+        f"```{{image}} /results/{id}.svg\n:alt: {alt}\n:class: measured-figure\n```",
+        plain(words["sees"]),
+        table(("the paper", "here", "verdict"), claims, (5, 5, 4), "claims"),
+        plain(words.get("lacking", "")),
+        folded("The numbers", table(map(plain, stored["titles"]), numbers, (), "results")),
+        f"`{stored['command']}`{plain(facts)}",
+    ]
+    return "\n\n".join(parts)
+
+
+def paper_figures():
+    """Return a section for each figure."""
+    sections = []
+    for id, figure in experiment.known().items():
+        names = ", ".join(map(item_title, (id, *figure.also)))
+        head = f"(figure-{id.lower()})=\n# {plain(figure.title)}: {names}"
+        sections.append(f"{head}\n\n{paper_figure(id)}")
+    return "\n\n".join(sections)
+
+
+def paper_items():
+    """Return a table of every figure and table of the papers."""
+    figures = experiment.known().values()
+    shown = {name: figure for figure in figures for name in (figure.id, *figure.also)}
+    lines = []
+    for item in known()["item"]:
+        id = item["id"]
+        if "illustration" in item:
+            lines.append((item_title(id), f"a drawing: {plain(item['illustration'])}", ""))
+            continue
+        title = link(plain(shown[id].title), shown[id].id)
+        lines.append((item_title(id), title, f"`python -m bench figure {id}`"))
+    return table(("in the paper", "here", "command"), lines, (3, 5, 4), "results")
+
+
+def paper_verdict(claim):
+    """Return a paragraph: a claim, and what was found of it."""
+    id, one = verdict_of(claim)
+    paper, _, place = one["where"].partition(" ")
+    text = plain(f"{TITLES[PAPERS[paper]]} {place} claims: {one['says']}. Here: {one['ours']}.")
+    return f"{text} The claim **{one['outcome']}** ({link(id, id)})."
+
+
+def claims_by_outcome():
+    """Return the headline claims in a list for each outcome, from the failed to the held."""
+    found = [verdict_of(claim) for claim in known()["headlines"]]
+    made = []
+    for outcome in OUTCOMES:
+        lines = [
+            f"- {plain(one['says'])} ({plain(one['where'])}). Here: {plain(one['ours'])} "
+            f"({link(id, id)})."
+            for id, one in found
+            if one["outcome"] == outcome
+        ]
+        if lines:
+            made.append(f"**{outcome.capitalize()}: {len(lines)} of {len(found)}.**\n")
+            made += [*lines, ""]
+    return "\n".join(made)
+
+
+def outcome(claim):
+    """Return what became of a claim, in its own colour."""
+    found = verdict_of(claim)[1]["outcome"]
+    return nodes.inline("", found, classes=["outcome", OUTCOMES[found]])
+
+
+def claim(id, content):
+    """Return what a paper says, what was found here, and the outcome."""
+    _, found = verdict_of(id)
+    says = found["says"][0].upper() + found["says"][1:]
+    parts = [
+        f":::{{container}} said\n**Paper** {plain(says)} ({plain(found['where'])})\n:::",
+        f":::{{container}} ours\n**Here**\n\n{content or plain(found['ours'])}\n:::",
+        f"**Verdict** {{outcome}}`{id}`",
+    ]
+    return box("claim", "\n\n".join(parts))
+
+
+def outcomes(claims):
+    """Return a table of claims with their outcomes."""
+    rows = [(plain(verdict_of(id)[1]["says"]), f"{{outcome}}`{id}`") for id in claims.split()]
+    return table(("the paper says", "here"), rows, (5, 2), "outcomes")
+
+
+def bars(content, *, log=None, strong=""):
+    """Return a table in which each number has its bar."""
+    lines = [line.partition("=") for line in content.splitlines() if line.strip()]
+    found = [(name.strip(), result_lead(address)) for name, _, address in lines]
+    shares = shares_of([number_in(text) for _, text in found], log=log is not None)
+    rows = "".join(
+        f"<tr{' class=strong' if name == strong else ''}><th scope='row'>{escape(name)}</th>"
+        f"<td><span class='bar' style='--share: {share:.4f}'></span> {escape(text)}</td></tr>"
+        for (name, text), share in zip(found, shares, strict=True)
+    )
+    return [raw(f'<table class="bars">{rows}</table>')]
+
+
+def kernel_report(sizes):
+    """Return a table of the inputs of some sizes."""
+    found = [row for row in rows_of(run()) if row.size in sizes.split()]
+    peers, rows = [name for name in names_of(found) if name not in PACKAGES], []
+    for row in found:
+        times = [row.times.get(name) for name in PACKAGES]
+        speed_up, share = row.speed_up(*reversed(PACKAGES)), row.share()
+        others = [
+            f"{title_of(name)} {significant(1e3 * row.times[name].median)}"
+            for name in peers
+            if name in row.times
+        ]
+        cells = [
+            f"{row.kernel}, {row.input}",
+            *(significant(1e3 * time.median) if time else "-" for time in times),
+            ratio(speed_up) if speed_up else "-",
+            ", ".join(others) or "-",
+            "-" if share is None else f"{share:.0%}",
+        ]
+        rows.append(map(plain, cells))
+    titles = ("kernel", "refimpl ms", "fastimpl ms", "speed-up", "peers, ms", "limit")
+    return table(titles, rows, (9, 3, 3, 3, 5, 2))
+
+
+def kernel_losses():
+    """Return a table of the kernels in which another is faster."""
+    rows = [
+        (plain(f"{row.kernel}, {row.input}"), plain(title_of(other)), f"{slower:.2f}")
+        for row, other, slower in losses(rows_of(run()))
+    ]
+    return table(("kernel", "is faster", "times as fast"), rows, (5, 2, 2))
+
+
+def report_machine():
+    """Return a table of what the kernels were measured on."""
+    warning = "**Other programs were running: do not quote these times.**"
+    made = table(("", "of this run"), [map(plain, row) for row in facts_of(run())], (1, 4))
+    return f"{made}\n{warning if is_noisy(run()) else ''}\n"
+
+
+def time_to_score(score):
+    """Return a table of the seconds of training until a validation F1."""
+    rows = []
+    for name, seeds in seconds_to(float(score)).items():
+        reached = [seconds for seconds in seeds if seconds is not None]
+        numbers = (median(reached), min(reached), max(reached)) if reached else ()
+        cells = [f"{x:.2f}" for x in numbers] or ["-"] * 3
+        rows.append([plain(name), *cells, f"{len(reached)} of {len(seeds)}"])
+    titles = ("method", "median, s", "best seed, s", "worst seed, s", "seeds that reach it")
+    stored = result_of(TRAINING)
+    machine = stored["machine"]
+    where = f"{machine['processor']}, {machine['threads']} threads, {', '.join(machine['blas'])}"
+    below = plain(f"Measured on {where}, {stored['date']}.")
+    return f"{table(titles, rows, (3, 2, 2, 2, 2))}\n{below}\n"
+
+
+setup = extension(
+    paper_figures,
+    paper_figure,
+    paper_items,
+    paper_verdict,
+    claims_by_outcome,
+    claim,
+    outcomes,
+    bars,
+    kernel_report,
+    kernel_losses,
+    report_machine,
+    time_to_score,
+    roles=[measured, result, result_lead, outcome],
+)
