@@ -122,11 +122,10 @@ def test_built_in(tmp_path, name):
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
-    """Return a folder with data sets that the fuzzer of files writes."""
+    """Return a folder with data sets that the fuzzer of files damages."""
     folder = tmp_path_factory.mktemp("sources")
-    writers = importlib.import_module("fuzz.formats").WRITERS
-    for kind in ("planetoid", "graphsaint", "typed"):
-        writers[kind](folder / kind)
+    make = importlib.import_module("fuzz.formats").make
+    make(folder, ("planetoid", "graphsaint", "typed"))
     return folder
 
 

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from docs_ext import DOCS
-from fuzz.data_formats import SAMPLES, name_of, source_of
+from fuzz.formats import make, name_of, source_of
 
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.convert import convert
@@ -23,9 +23,8 @@ IDS = [name_of(form) for form in FORMATS]
 def samples(tmp_path_factory):
     """Return the samples of each format: folders by variant."""
     root = tmp_path_factory.mktemp("samples")
-    for name, write in SAMPLES.items():
-        write(root / name)
-    return {name: sorted((root / name).iterdir()) for name in SAMPLES}
+    make(root, IDS)
+    return {name: sorted((root / name).iterdir()) for name in IDS}
 
 
 @pytest.mark.parametrize("form", FORMATS, ids=IDS)

@@ -1,6 +1,7 @@
 """The fuzzer of files: what it found stays mended, it finds what is wrong, and it runs."""
 
 import importlib
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,37 +14,55 @@ from refimpl.lab.apps.worker import this_python
 pytestmark = pytest.mark.runs
 
 ROOT = Path(__file__).resolve().parents[2]
-FOUND = ROOT / "tests/fuzz/found/files"
+FOUND = sorted((ROOT / "tests/fuzz/found/files").glob("*.zip"))
+files = importlib.import_module("fuzz.files")
+driver = importlib.import_module("fuzz.driver")
 
 
-@pytest.fixture
-def fuzz():
-    """Return a function that imports a module of `fuzz`."""
-    return lambda name: importlib.import_module(f"fuzz.{name}")
+def test_a_few_cases_of_each_format(capsys):
+    count = len(files.names())
+    assert driver.main(files, ["--cases", str(10 * count), "--seed", "1", "--no-save"]) == 0
+    assert f"formats reached {count} of {count} " in " ".join(capsys.readouterr().out.split())
 
 
-def test_a_few_cases_of_each_format_and_all_that_was_found(fuzz, capfd):
-    files = fuzz("files")
-    assert files.main(["--cases", "45", "--seed", "tests", "--workers", "1"]) == 0
-    lines = capfd.readouterr().out.splitlines()
-    assert lines[0] == "seed tests" and lines[-1].split()[:2] == ["all", "45"]
-    found = sorted(map(str, FOUND.glob("*.zip")))
-    assert not found or files.main(["--workers", "1", "--replay", *found]) == 0
+def test_what_was_found_is_no_finding_any_more():
+    with driver.supervised(files, 20) as worker:
+        found = {path.name: driver.asked(worker, {"path": str(path)}) for path in FOUND}
+    assert found and not {name: text for name, (verdict, text) in found.items() if text}
 
 
-def test_a_finding_says_how_to_see_it_again(fuzz, monkeypatch, capsys, tmp_path):
-    files = fuzz("files")
+def test_a_finding_says_how_to_see_it_again(monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(files, "FOUND", tmp_path)
-    monkeypatch.setattr(
-        files, "asked", lambda worker, one, _: ("model", "bad" if one == 31 else "loaded", False)
-    )
-    asked = ["--first", "30", "--cases", "3", "--seed", "x", "--formats", "features,model"]
-    assert files.main([*asked, "--workers", "1"]) == 1
+    monkeypatch.setattr(driver, "asked", lambda worker, case: ("finding", "bad"))
+    asked = ["--first", "30", "--cases", "1", "--seed", "7", "--only", "features", "model"]
+    assert driver.main(files, asked) == 1
     out = capsys.readouterr().out
-    again = "python tests/fuzz files --seed x --formats features,model --first 31 --cases 1"
-    assert f"FINDING model 31: bad\n  again: {again}\n" in out
+    again = "python tests/fuzz files --seed 7 --only features model --first 30 --cases 10"
+    assert f": bad\n    {again}\n" in out
     (saved,) = tmp_path.iterdir()
-    assert saved.name.startswith("model-")
+    form, variant, content = files.unpacked(saved)
+    assert form in ("features", "model") and content.keys() == files.valid(form)[variant].keys()
+
+
+@pytest.mark.parametrize("form", files.names())
+def test_damage_changes_files_and_is_the_same_for_the_same_draw(form):
+    """Most damage is to what a file means; what cannot be put together is damaged as bytes."""
+    damage = importlib.import_module("fuzz.damage")
+    (variant, held), *_ = files.valid(form).items()
+    other = [damage.damaged(held, [draw]) for draw in range(60)]
+    assert [damage.damaged(held, [draw]) for draw in range(60)] == other
+    assert sum(one == held for one in other) < 20 and len({repr(one) for one in other}) > 30
+    for name, data in held.items():
+        for way in damage.WAYS.get(name.rpartition(".")[2], damage.PICKLE):
+            assert any(is_understood(way, data, draw) for draw in range(40)), name
+
+
+def is_understood(way, data, draw):
+    try:
+        way(data, random.Random(draw))
+    except Exception:
+        return False
+    return True
 
 
 def wrong(error):
@@ -62,17 +81,15 @@ def wrong(error):
         (MemoryError("model.npz"), "MemoryError: model.npz"),
     ],
 )
-def test_what_counts_as_a_finding(fuzz, monkeypatch, error, found):
-    loading = fuzz("loading")
-    monkeypatch.setitem(loading.LOADERS, "model", (wrong(error), None))
-    assert loading.verdict("model", "x", {"model.npz": b""}, None).startswith(found)
+def test_what_counts_as_a_finding(monkeypatch, error, found):
+    monkeypatch.setitem(files.LOADERS, "model", (wrong(error), None))
+    assert files.verdict("model", "x", {"model.npz": b""}, None).startswith(found)
     used = (lambda folder: folder, lambda gnn, folder: wrong(error)(folder))
-    monkeypatch.setitem(loading.LOADERS, "model", used)
-    assert loading.verdict("model", "x", {"model.npz": b""}, None).startswith("in use: ")
+    monkeypatch.setitem(files.LOADERS, "model", used)
+    assert files.verdict("model", "x", {"model.npz": b""}, None).startswith("in use: ")
 
 
-def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(fuzz, monkeypatch):
-    loading = fuzz("loading")
+def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(monkeypatch):
     seen, kinds = [], []
 
     def load(folder):
@@ -80,17 +97,17 @@ def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(fuzz, monke
         raise kinds[-1](folder)
 
     def verdict(size):
-        return loading.verdict("model", "x", {"a.npz": bytes(size)}, None)
+        return files.verdict("model", "x", {"a.npz": bytes(size)}, None)
 
-    monkeypatch.setitem(loading.LOADERS, "model", (load, None))
+    monkeypatch.setitem(files.LOADERS, "model", (load, None))
     for kind in (
         lambda folder: ValueError(f"{folder} is bad"),
         lambda folder: ValueError(one_line(folder)),
         lambda folder: FileNotFoundError(2, "missing", str(folder)),
     ):
         kinds.append(kind)
-        assert {verdict(size) for size in range(len(loading.STRANGE))} == {"refused"}
-    assert set(seen) == set(loading.STRANGE)
+        assert {verdict(size) for size in range(len(files.STRANGE))} == {"refused"}
+    assert set(seen) == set(files.STRANGE)
     kinds.append(lambda folder: ValueError(folder.parent.name[:-1]))
     assert verdict(1).startswith("no file is named: ")
 
@@ -99,18 +116,16 @@ def test_cases_lie_in_folders_of_strange_names_which_are_named_whole(fuzz, monke
     ("load", "found"),
     [
         ("os.abort()", "the program ended by SIGABRT"),
-        ("exec('while True: pass')", "takes over 2 s"),
+        ("exec('while True: pass')", "the program ended by SIGPROF"),
     ],
 )
-def test_a_process_that_ends_is_a_finding(fuzz, monkeypatch, tmp_path, load, found):
-    files = fuzz("files")
-    start = f"import os, fuzz.loading as loading; loading.case = lambda *args: {load}; "
-    start += "loading.main('', '', ['model'], 2, 9)"
-    monkeypatch.setattr(files, "this_python", lambda code: this_python(start))
-    options = files.parsed(["--formats", "model"])
-    options.limit = 2
-    with files.supervised("seed", tmp_path, options) as worker:
-        assert files.asked(worker, 0, options) == ("model", found, True)
+def test_a_process_that_ends_is_a_finding(monkeypatch, load, found):
+    start = f"import os, fuzz.driver, fuzz.files as files; files.case = lambda *args: {load}; "
+    start += "fuzz.driver.answer('fuzz.files', 2)"
+    monkeypatch.setattr(driver, "this_python", lambda code: this_python(start))
+    with driver.supervised(files, 2) as worker:
+        verdict, text = driver.asked(worker, {"form": "model", "variant": 0, "draws": [1]})
+    assert verdict == "finding" and text.startswith(found)
 
 
 def test_the_command_line_names_its_parts():
@@ -121,11 +136,11 @@ def test_the_command_line_names_its_parts():
 
 
 @pytest.mark.filterwarnings("ignore:ignored")
-def test_a_table_that_is_read_in_two_ways_is_found(fuzz, tmp_path):
+def test_a_table_that_is_read_in_two_ways_is_found(tmp_path):
     """Tables are read with their columns in another order, and converted: alike, or a finding."""
-    columns = fuzz("columns")
-    columns.write_tables(tmp_path)
-    read = {name: columns.load_tables(tmp_path / name) for name in ("plain", "masks", "tabs")}
+    columns = importlib.import_module("fuzz.formats")
+    columns.make(tmp_path, ["tables"])
+    read = {path.name: columns.load_tables(path) for path in (tmp_path / "tables").iterdir()}
     columns.compare(read["plain"], read["plain"], "again")
     with pytest.raises(RuntimeError, match="again it has other weights"):
         columns.compare(read["plain"], read["tabs"], "again")

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from fuzz.data_formats import write_geomgcn, write_matrixmarket
+from fuzz.formats import make
 from ogb_folders import write_ogb_text
 from test_attributed import write_attributed
 
@@ -57,12 +57,11 @@ def write_others(folder):
     (folder / "cora_linqs" / "cora.content").write_text("".join(rows))
     cites = [f"p{v}\tp{(v + 1) % 120}\n" for v in range(120)]
     (folder / "cora_linqs" / "cora.cites").write_text("".join(cites))
-    write_geomgcn(folder / "made" / "geomgcn")
+    make(folder / "made", ("geomgcn", "matrixmarket"))
     texas = (folder / "made" / "geomgcn" / "split").rename(folder / "texas")
     next(texas.glob("splits/*.npz")).rename(texas / "texas_split_0.6_0.2_0.npz")
-    write_matrixmarket(folder / "made" / "mtx")
-    (folder / "made" / "mtx" / "pattern" / "graph.mtx").rename(folder / "graph.mtx")
-    (folder / "made" / "mtx" / "pattern" / "nodes.csv").rename(folder / "numbered.csv")
+    (folder / "made" / "matrixmarket" / "pattern" / "graph.mtx").rename(folder / "graph.mtx")
+    (folder / "made" / "matrixmarket" / "pattern" / "nodes.csv").rename(folder / "numbered.csv")
 
 
 def captioned(page):

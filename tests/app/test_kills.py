@@ -1,10 +1,10 @@
 """Runs killed at random moments: the fuzzer, for a moment; `python tests/fuzz kills` goes on."""
 
+import importlib
 import os
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -33,10 +33,7 @@ def kills(tmp_path):
 @pytest.fixture
 def module():
     """tests/fuzz/kills.py itself."""
-    spec = spec_from_file_location("kills", ROOT / "tests" / "fuzz" / "kills.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return importlib.import_module("fuzz.kills")
 
 
 def test_three_kills(kills, tmp_path):

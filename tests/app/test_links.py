@@ -254,11 +254,10 @@ def test_a_signal_leaves_a_run_that_can_be_resumed(tmp_path, number, capsys):
 
 
 @pytest.mark.runs
-def test_the_fuzzer_of_links_finds_nothing_and_would_find_a_file_that_was_touched(
-    monkeypatch, capsys
-):
+def test_the_fuzzer_of_links_finds_nothing_and_would_find_a_file_that_was_touched(monkeypatch):
     links = importlib.import_module("fuzz.links")
-    assert links.main(["--cases", "12", "--seed", "1"]) == 0
+    driver = importlib.import_module("fuzz.driver")
+    assert driver.main(links, ["--cases", "20", "--seed", "1"]) == 0
 
     def touch(words):
         (thesis,) = Path(words[-1]).resolve().parent.glob("thesis.txt")
@@ -266,7 +265,6 @@ def test_the_fuzzer_of_links_finds_nothing_and_would_find_a_file_that_was_touche
         return 0, ""
 
     monkeypatch.setattr(links, "run", touch)
-    monkeypatch.setattr(links, "COMMANDS", ("sample --out FOLDER",))
     monkeypatch.setattr(links, "plant", lambda *args: None)
-    assert links.main(["--cases", "1", "--seed", "1"]) == 1
-    assert "['thesis.txt']" in capsys.readouterr().out
+    verdict, text = links.judge({"words": "sample --out FOLDER", "draw": 1})
+    assert verdict == "finding" and text.endswith("touched ['thesis.txt']")

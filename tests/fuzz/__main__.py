@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
-NAMES = ("calls", "files", "kills", "links", "ranks", "soak")
+DRAWN = ("calls", "files", "links")  # by fuzz.driver
+NAMES = (*DRAWN, "kills", "soak")
 
 
 def main(argv):
@@ -13,7 +14,10 @@ def main(argv):
     if not argv or argv[0] not in NAMES:
         print(f"usage: python tests/fuzz {{{','.join(NAMES)}}} [options]", file=sys.stderr)
         return 2
-    return importlib.import_module(f"fuzz.{argv[0]}").main(argv[1:])
+    fuzzer = importlib.import_module(f"fuzz.{argv[0]}")
+    if argv[0] in DRAWN:
+        return importlib.import_module("fuzz.driver").main(fuzzer, argv[1:])
+    return fuzzer.main(argv[1:])
 
 
 if __name__ == "__main__":  # `fuzz` and `bench` are the checkout's, the packages as installed

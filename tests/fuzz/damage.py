@@ -1,314 +1,52 @@
-"""Ways of damaging the files of a folder: any bytes, and what they mean in each format."""
+"""Damage to the files of a folder: what a file holds is taken apart, changed, put together again.
 
+`changed` knows lists, dicts, text, bytes and arrays. Each format says how a file becomes such a
+value and back, and what may stand instead of a part of it.
+"""
+
+import ast
 import functools
 import gzip
 import io
+import itertools
 import json
 import pickle
 import pickletools
-import re
+import random
 import zipfile
-import zlib
 
 import numpy as np
 
-from fuzz.columns import COLUMNS
-from fuzz.damaged_bytes import BYTES, HUGE, flipped
-
-NUMBERS = (-1, 0, 1, 2, 3, 1000, 65536, *HUGE)
+HUGE = (2**31 - 1, 2**31, 2**32, 2**40, 2**53, 2**62, 2**63 - 1, 2**63, 2**64, 10**19, 10**30)
+NUMBERS = (-1, 0, 1, 2, 3, 33, 34, 1000, 65536, *HUGE)
 DTYPES = (
-    *("<f4", "<f8", ">f8", "<f2", "<f16", "<i8", "<i4", ">i4", "<u8", "|b1", "|u1", "<c16"),
-    *("|O", "|V8", "<U3", "<U99999999", "|S0", "<M8[s]", "<i3", "", "x", "O" * 50),
+    *("<f4", "<f8", ">f8", "<f2", "<i8", "<i4", ">i4", "<u8", "|b1", "|u1", "<c16", "|O", "<f16"),
+    *("|V8", "<U3", "<U99999999", "|S0", "<M8[s]", "<i3", "", "x", "O" * 50),
 )
 LITERALS = (
     *("(" * 5000, "[" * 200, "((),)", "'", '"""', "\\", "{", "}", "None", "(1,2", "1)", "0x", "\0"),
     *("__import__('os')", "-1", "(-1,)", "True", "9" * 5000, "\n\n \t", "# x", "'a': 1", "lambda"),
 )
 JSON_VALUES = (
-    *(None, True, False, -1, 0, 1, 2, 33, 10**6, 1.5, 1e308, float("nan"), float("inf"), "", "x"),
-    *("sage", "gat", "fresh", [], {}, [0], [[0]], {"a": 1}, "0", *HUGE, 10**400),
+    *(None, True, False, 1.5, 1e308, float("nan"), float("inf"), "", "x", "0", 10**6, 10**400),
+    *("sage", "gat", "fresh", [], {}, [0], [[0]], {"a": 1}, *NUMBERS),
 )
-BOMB = 2**30
-
-
-def damaged(files, rng):
-    """Return a copy of `files`, a dict from name to bytes, one to three times damaged."""
-    files = dict(files)
-    for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        name = rng.choice(sorted(files))
-        if rng.random() < 0.03 and len(files) > 1:
-            files[name] = files[rng.choice(sorted(files))]
-            continue
-        ways = WAYS.get(name.rpartition(".")[2], PICKLE)
-        way = rng.choice(ways if rng.random() < 0.8 else BYTES)
-        try:
-            files[name] = way(files[name], rng)
-        except Exception:  # what is damaged already is no longer understood
-            files[name] = flipped(files[name], rng)
-    return files
-
-
-# ---- .npy --------------------------------------------------------------------------------------
-
-
-def npy_parts(data):
-    """Return the text of a header and the data behind it."""
-    length = int.from_bytes(data[8:10], "little")
-    return data[10 : 10 + length].decode("latin1"), data[10 + length :]
-
-
-def npy(header, content, version=1):
-    """Return a .npy file."""
-    size = 2 if version == 1 else 4
-    length = len(header).to_bytes(size, "little") if len(header) < 2 ** (8 * size) else b"\xff\xff"
-    return b"\x93NUMPY" + bytes([version, 0]) + length + header.encode("latin1") + content
-
-
-def other_header(data, rng):
-    """Change the dtype, the shape, the order or any text of a header."""
-    header, content = npy_parts(data)
-    way = rng.randrange(6)
-    if way == 0:
-        header = re.sub(r"'descr': '[^']*'", f"'descr': '{rng.choice(DTYPES)}'", header)
-    elif way == 1:
-        sizes = [rng.choice(NUMBERS) for _ in range(rng.choice((0, 1, 2, 3, 40)))]
-        header = re.sub(r"\([^)]*\)", str(tuple(sizes)), header)
-    elif way == 2:
-        header = re.sub(r"\d+(?=[,)])", lambda m: str(rng.choice((m[0], *NUMBERS))), header)
-    elif way == 3:
-        header = header.replace("False", rng.choice(("True", "0", "None", "'x'")))
-    elif way == 4:
-        at = rng.randrange(len(header))
-        header = header[:at] + rng.choice(LITERALS) + header[at + rng.choice((0, 1, 9)) :]
-    else:
-        header = rng.choice(LITERALS) * rng.choice((1, 2, 2000))
-    return npy(header[:70000], content, rng.choice((1, 1, 1, 2, 3, 4)))
-
-
-def other_values(data, rng):
-    """Change some numbers of an array to the largest, the smallest, or none at all."""
-    array = np.load(io.BytesIO(data), allow_pickle=False).copy()
-    kind = array.dtype.kind
-    if not array.size or kind not in "iufb":
-        return flipped(data, rng)
-    flat = array.reshape(-1)
-    if kind in "iu":
-        limits = np.iinfo(array.dtype)
-        values = [limits.min, limits.max, 0, 1, -1, 33, 34, int(flat.max()) + 1]
-        values = [v for v in values if limits.min <= v <= limits.max]
-    else:
-        values = [0, 1, -1, np.nan, np.inf, 1e30, -1e300] if kind == "f" else [False, True]
-    with np.errstate(over="ignore"):
-        if rng.random() < 0.2:
-            flat[:] = rng.choice(values)
-        for _ in range(rng.choice((1, 1, 3))):
-            flat[rng.randrange(flat.size)] = rng.choice(values)
-    return saved(array)
-
-
-def other_array(data, rng):
-    """Write the array with another dtype, shape or order, whole."""
-    array, way = np.load(io.BytesIO(data), allow_pickle=False), rng.randrange(6)
-    with np.errstate(all="ignore"):
-        if way == 0:
-            array = array.astype(rng.choice(DTYPES[:13]))
-        elif way == 1:
-            array = array[rng.choice((slice(0), slice(1), slice(1, None), None))]
-        elif way == 2:
-            array = array.reshape(-1)
-        elif way == 3:
-            array = np.asfortranarray(array)
-        elif way == 4:
-            array = np.concatenate([array, array])
-        else:
-            array = array.T
-    return saved(array)
-
-
-def saved(array):
-    """Return an array as a .npy file."""
-    file = io.BytesIO()
-    np.lib.format.write_array(file, array, allow_pickle=False)
-    return file.getvalue()
-
-
-NPY = (other_header, other_header, other_values, other_values, other_array)
-
-# ---- .npz --------------------------------------------------------------------------------------
-
-
-def other_member(data, rng):
-    """Damage one member of an archive, whose checksum is then right."""
-    return repacked(data, rng, inside)
-
-
-def other_members(data, rng):
-    """Leave members out, rename, swap or repeat them, or compress them in another way."""
-    return repacked(data, rng, shuffled)
-
-
-def repacked(data, rng, change):
-    """Write an archive again after changing its list of names and contents."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        members = [(name, archive.read(name)) for name in archive.namelist()]
-    members = change(members, rng)
-    stored, deflated = zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members:
-            way = rng.choice((stored, stored, deflated, deflated, zipfile.ZIP_LZMA))
-            way = stored if way == zipfile.ZIP_LZMA and rng.random() < 0.9 else way
-            archive.writestr(name, content, way)
-    return file.getvalue()
-
-
-def inside(members, rng):
-    """Damage one member, or the JSON in ``meta``."""
-    at = rng.randrange(len(members))
-    name, content = members[at]
-    metas = [i for i, (name, _) in enumerate(members) if name == "meta.npy"]
-    if metas and rng.random() < 0.4:
-        at, name = metas[0], "meta.npy"
-        content = other_meta(members[at][1], rng)
-    else:
-        content = rng.choice((*NPY, *NPY, other_values, *BYTES))(content, rng)
-    return [*members[:at], (name, content), *members[at + 1 :]]
-
-
-def other_meta(data, rng):
-    """Change JSON in an array of text."""
-    text = np.load(io.BytesIO(data), allow_pickle=False).item()
-    return saved(np.array(rng.choice(JSON)(text.encode(), rng).decode("utf-8", "replace")))
-
-
-def shuffled(members, rng):
-    """Leave members out, rename, swap or repeat them."""
-    at, other = rng.randrange(len(members)), rng.randrange(len(members))
-    (name, content), way = members[at], rng.randrange(5)
-    if way == 0:
-        return members[:at] + members[at + 1 :]
-    if way == 1:
-        new = rng.choice(("x.npy", "", "../x.npy", "meta.npy", name[:-1], members[other][0], "é"))
-        return [*members[:at], (new, content), *members[at + 1 :]]
-    if way == 2:
-        return [*members[:at], (name, members[other][1]), *members[at + 1 :]]
-    if way == 3:
-        return [*members, members[other]]
-    zeros = npy("{'descr': '|u1', 'fortran_order': False, 'shape': (200000000,), }\n", b"")
-    return [*members, ("zeros.npy", zeros)]
-
-
-def other_directory(data, rng):
-    """Change a number in the archive's directory, or in the head of a member."""
-    starts = [m.start() for m in re.finditer(b"PK(\x01\x02|\x03\x04|\x05\x06)", data)]
-    if not starts:
-        return flipped(data, rng)
-    at = rng.choice(starts) + rng.randrange(4, 46)
-    size = rng.choice((1, 2, 4))
-    number = rng.choice((0, 1, 12, 2**31 - 1, 2**32 - 1, rng.getrandbits(32))) % 2 ** (8 * size)
-    return data[:at] + number.to_bytes(size, "little") + data[at + size :]
-
-
-def bomb(data, rng):
-    """Put a member that is a thousand times as large as it seems, and says so or not."""
-    if rng.random() < 0.9:  # it takes long
-        return other_directory(data, rng)
-    file = io.BytesIO(data)
-    with zipfile.ZipFile(file, "a") as archive:
-        names = archive.namelist()
-        archive.writestr(rng.choice(names) if rng.random() < 0.5 else "z.npy", b"")
-    return with_stream(file.getvalue(), *zeros_compressed(), rng.choice((True, False)))
-
-
-def with_stream(data, stream, size, honest):
-    """Give the last, empty member of an archive a deflated stream of `size` bytes."""
-    head, end = data.rindex(b"PK\x03\x04"), data.index(b"PK\x01\x02", data.rindex(b"PK\x03\x04"))
-    said = size if honest else 1000
-    sizes = len(stream).to_bytes(4, "little") + said.to_bytes(4, "little")
-    member = bytearray(data[head:end])
-    member[8:10], member[18:26] = b"\x08\0", sizes
-    directory = bytearray(data[end:])
-    last = directory.rindex(b"PK\x01\x02")
-    directory[last + 10 : last + 12], directory[last + 20 : last + 28] = b"\x08\0", sizes
-    tail = directory.rindex(b"PK\x05\x06")
-    begin = end + len(stream)
-    directory[tail + 16 : tail + 20] = begin.to_bytes(4, "little")
-    return data[:head] + bytes(member) + stream + bytes(directory)
-
-
-@functools.cache
-def zeros_compressed():
-    """Return a deflated .npy file of zeros, and its whole size."""
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': ({BOMB},), }}"
-    head = npy(header, b"")
-    deflate = zlib.compressobj(9, zlib.DEFLATED, -15)
-    parts = [deflate.compress(head)]
-    parts += [deflate.compress(bytes(2**24)) for _ in range(BOMB // 2**24)]
-    return b"".join([*parts, deflate.flush()]), len(head) + BOMB
-
-
-NPZ = (*[other_member] * 5, other_members, other_directory, bomb)
-
-# ---- JSON and text -----------------------------------------------------------------------------
-
-
-def other_json(data, rng):
-    """Change a value somewhere inside, leave it out, or give it another name."""
-    value, at, key = json.loads(data), None, None
-    inner = value
-    while isinstance(inner, dict | list) and inner and (at is None or rng.random() < 0.7):
-        at, key = inner, rng.choice(list(inner) if isinstance(inner, dict) else range(len(inner)))
-        inner = at[key]
-    if at is None:
-        return json.dumps(rng.choice(JSON_VALUES)).encode()
-    way = rng.randrange(8)
-    if way == 0:
-        del at[key]
-    elif way == 1 and isinstance(at, dict):
-        at[rng.choice(("x", "", str(2**70), key + "0"))] = at.pop(key)
-    elif way == 2:
-        other = rng.choice(list(at) if isinstance(at, dict) else range(len(at)))
-        at[key], at[other] = at[other], at[key]
-    elif way == 3:
-        at[key] = [at[key]] * rng.choice((0, 1, 2, 1000))
-    else:
-        at[key] = rng.choice(JSON_VALUES)
-    return json.dumps(value).encode()
-
-
-def other_text(data, rng):
-    """Put text that a reader of numbers or of JSON may not like somewhere."""
-    texts = ("[" * 5000, '{"a":' * 3000, "9" * 5000, "1e999", "-", "0x1", "\ufeff", '"\ud800"')
-    text = rng.choice((*texts, "NaN", '"\\ud800"', "\0", "null", "1_0", "٣", ",", "\n"))
-    at = rng.randrange(len(data) + 1)
-    return data[:at] + text.encode("utf-8", "surrogatepass") + data[at:]
-
-
-JSON = (other_json, other_json, other_json, other_text)
-TEXT = (other_text, *BYTES)
-
-
-def other_packed(data, rng):
-    """Change text that gzip compressed: a number, how often a line is there, or anything."""
-    text, way = gzip.decompress(data), rng.randrange(4)
-    if way == 0:
-        numbers = list(re.finditer(rb"[^,\n]+", text))
-        at = rng.choice(numbers)
-        text = text[: at.start()] + str(rng.choice(NUMBERS)).encode() + text[at.end() :]
-    elif way == 1:
-        lines = text.splitlines(keepends=True)
-        lines[rng.randrange(len(lines))] *= rng.choice((0, 2, 1000, 10**6))
-        text = b"".join(lines)
-    else:
-        text = rng.choice(TEXT)(text, rng)
-    return gzip.compress(text, mtime=0)
-
-
-GZIP = (other_packed,)
-
-# ---- pickles -----------------------------------------------------------------------------------
-
-PIECES = (
+CELLS = (
+    *("id", "node", "name", "label", "y", "class", "split", "train_mask", "val_mask", "test_mask"),
+    *("source", "target", "src", "dst", "u", "v", "weight", "w", "x", "Unnamed: 0", "", " ID "),
+    *("a1", "a9", "zz", "-1", "0", "1", "2", "nan", "NA", "None", "inf", "1e400", "True", "A"),
+    *("train", "Valid", "dev", "tset", " test ", "0.5", '"', '"a', "1;2", "1,2", "\t", "9" * 40),
+)
+TEXTS = (
+    *("[" * 5000, '{"a":' * 3000, "9" * 5000, "1e999", "-", "0x1", "\ufeff", '"\ud800"', "NaN"),
+    *('"\\ud800"', "\0", "null", "1_0", "\u0663", ",", "\n", "-1", "0", "1", "2", *map(str, HUGE)),
+)
+MEMBERS = ("x.npy", "", "../x.npy", "meta.npy", "\u00e9", "zeros.npy", b"")
+BYTES = (
+    *(b"", b"\0", b"\xff", b"A", b"9", b"\0" * 64, b"\xff" * 64),
+    *((number % 2**64).to_bytes(8, "little") for number in HUGE),
+)
+OPCODES = (
     b"cos\nsystem\n",
     b"cbuiltins\neval\n",
     b"cnumpy\ndtype\nU\x02O8K\x00K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb",
@@ -325,43 +63,235 @@ PIECES = (
     b"\x95" + b"\xff" * 8,
     b"I9" + b"9" * 6000 + b"\n",
     *(b"h\x00", b"h\x01", b"j\xff\xff\xff\xff", b"\x94", b"K\xff", b"J\xff\xff\xff\xff"),
+    *(b"\x8a\x08" + n.to_bytes(8, "little", signed=True) for n in (0, 1, 5, -1, 2**31 - 1, 2**62)),
     b"\x8a\x08" + b"\xff" * 7 + b"\x7f",
 )
 
 
-def other_opcodes(data, rng):
-    """Leave out, repeat, swap or replace opcodes, or put hostile ones between them."""
-    at = [place for _, _, place in pickletools.genops(data)]
-    ops = [data[a:b] for a, b in zip(at, [*at[1:], len(data)], strict=True)]
-    for _ in range(rng.choice((1, 1, 2, 4))):
-        i, j, way = rng.randrange(len(ops)), rng.randrange(len(ops)), rng.randrange(6)
-        if way == 0:
-            ops[i] = b""
-        elif way == 1:
-            ops[i] *= rng.choice((2, 3, 1000))
-        elif way == 2:
-            ops[i], ops[j] = ops[j], ops[i]
-        elif way == 3:
-            ops[i] = rng.choice(PIECES)
-        elif way == 4:
-            ops.insert(i, rng.choice(PIECES))
+def damaged(files, draws):
+    """Return a copy of `files`, a dict from name to bytes, damaged once for each of the draws."""
+    files = dict(files)
+    for draw in draws:
+        rng = random.Random(draw)
+        name = rng.choice(sorted(files))
+        if rng.random() < 0.03 and len(files) > 1:
+            files[name] = files[rng.choice(sorted(files))]
         else:
-            number = rng.choice((0, 1, 2, 5, 2**31 - 1, -1, 2**40, 2**62))
-            ops[i] = b"\x8a\x08" + number.to_bytes(8, "little", signed=True)
-    return b"".join(ops)
+            files[name] = other(name, files[name], rng)
+    return files
 
 
-PICKLE = (other_opcodes, other_opcodes, *BYTES)
+def other(name, data, rng):
+    """Return the bytes of a file with one change, in what they mean or in any of them."""
+    ways = WAYS.get(name) or WAYS.get(name.rpartition(".")[2], PICKLE)
+    if rng.random() < 0.8:
+        try:
+            return rng.choice(ways)(data, rng)
+        except Exception:  # what is damaged already, or cannot be written, is not understood
+            pass
+    return other_bytes(data, rng)
+
+
+def changed(value, rng, instead):
+    """Return a value with one change somewhere inside; `instead` may stand for any part."""
+    way = rng.random()
+    if isinstance(value, dict) and value:
+        key, another = rng.choice(list(value)), rng.choice(list(value))
+        rest = {name: part for name, part in value.items() if name != key}
+        if way < 0.1:
+            return rest
+        if way < 0.2:
+            return {**rest, rng.choice(("x", "", f"{key}0", str(2**70))): value[key]}
+        new = value[another] if way < 0.3 else changed(value[key], rng, instead)
+        return {name: new if name == key else part for name, part in value.items()}
+    if isinstance(value, list) and value:
+        i, j = sorted(rng.choices(range(len(value)), k=2))
+        times = rng.choice((0, 0, 2, 2, 1000)) if way < 0.2 else 1
+        if way < 0.2:
+            return [*value[:i], *value[i : i + 1] * times, *value[i + 1 :]]
+        if way < 0.3:
+            return [*value[:i], value[j], *value[i + 1 : j], value[i], *value[j + 1 :]]
+        new = [rng.choice(instead), value[i]] if way < 0.4 else [changed(value[i], rng, instead)]
+        return [*value[:i], *new, *value[i + 1 :]]
+    if isinstance(value, np.ndarray):
+        return other_array(value, rng)
+    if isinstance(value, str) and value and way < 0.5:
+        at = rng.randrange(len(value) + 1)
+        return value[:at] + str(rng.choice(instead)) + value[at + rng.choice((0, 1, 9)) :]
+    return rng.choice(instead)
+
+
+def whole(decode, encode, instead):
+    """Return a way of changing what a file means as a whole."""
+    return lambda data, rng: encode(changed(decode(data), rng, instead))
+
+
+# ---- bytes and text ----------------------------------------------------------------------------
+
+
+def other_bytes(data, rng):
+    """Flip bits; or leave a part out, write it twice or elsewhere, or overwrite it."""
+    begin = rng.randrange(len(data) + 1)
+    size = rng.choice((1, 2, 4, 8, 64, 1000, len(data)))
+    parts = [data[:begin], data[begin : begin + size], data[begin + size :]]
+    if rng.random() < 0.6:
+        return b"".join(changed(parts, rng, BYTES))
+    if rng.random() < 0.3:
+        return data[: rng.choice((0, 1, 7, 12, begin, len(data) - 1))]
+    flipped = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 8)) if data else 0):
+        flipped[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+    return bytes(flipped)
+
+
+def lines_of(data):
+    """Return the lines of a text."""
+    return data.decode().splitlines(keepends=True)
+
+
+def text_of(lines):
+    """Return the bytes of lines."""
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def other_table(data, rng):
+    """Change what separates the cells of a table, or its columns."""
+    text = data.decode()
+    separator = max(",;\t", key=text.count)
+    if rng.random() < 0.1:
+        return text.replace(separator, rng.choice((",", ";", "\t", " ", "|", ", "))).encode()
+    rows = [line.split(separator) for line in text.splitlines()]
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    if rng.random() < 0.3:
+        rng.choice(columns)[0] = rng.choice(CELLS)  # a title
+    else:
+        columns = changed(columns, rng, CELLS)
+    rows = itertools.zip_longest(*columns, fillvalue="")
+    return "".join(separator.join(row) + "\n" for row in rows).encode()
+
+
+# ---- arrays and archives -----------------------------------------------------------------------
+
+
+def header_of(data):
+    """Return the header of a .npy file, and what stands behind it."""
+    end = 10 + int.from_bytes(data[8:10], "little")
+    return {"header": data[10:end].decode("latin1"), "data": data[end:], "version": 1}
+
+
+def npy_of(parts):
+    """Return a .npy file."""
+    size = 2 if parts["version"] == 1 else 4
+    header = parts["header"][:70000].encode("latin1")
+    length = len(header).to_bytes(size, "little") if len(header) < 2 ** (8 * size) else b"\xff\xff"
+    return b"\x93NUMPY" + bytes([parts["version"], 0]) + length + header + parts["data"]
+
+
+def other_header(data, rng):
+    """Change the dtype, the shape or the order of a header, or any text of it."""
+    parts = header_of(data)
+    parts["version"] = rng.choice((1, 1, 1, 2, 3, 4))
+    if rng.random() < 0.3:
+        parts["header"] = changed(parts["header"], rng, LITERALS)
+    else:
+        said = ast.literal_eval(parts["header"])
+        said["shape"] = list(said["shape"])
+        said = changed(said, rng, (*DTYPES, *NUMBERS, True, None, tuple(NUMBERS[:2])))
+        if isinstance(said.get("shape"), list):
+            said["shape"] = tuple(said["shape"])
+        parts["header"] = f"{said}\n"
+    return npy_of(parts)
+
+
+def array_of(data):
+    """Return the array in a .npy file."""
+    return np.load(io.BytesIO(data), allow_pickle=False)
+
+
+def saved(array):
+    """Return an array as a .npy file."""
+    file = io.BytesIO()
+    np.lib.format.write_array(file, array, allow_pickle=False)
+    return file.getvalue()
+
+
+def other_array(array, rng):
+    """Change some numbers, the dtype, the shape or the order of an array."""
+    way, kind = rng.random(), array.dtype.kind
+    with np.errstate(all="ignore"):
+        if way < 0.7 and array.size and kind in "iufb":
+            made, values = array.copy(), [0, 1, -1, np.nan, np.inf, 1e30, -1e300]
+            if kind in "iu":
+                limits = np.iinfo(array.dtype)
+                values = [limits.min, limits.max, 0, 1, -1, 33, 34, int(array.max()) + 1]
+                values = [v for v in values if limits.min <= v <= limits.max]
+            if rng.random() < 0.2:
+                made[...] = rng.choice(values)
+            for _ in range(rng.choice((1, 1, 3))):
+                made.reshape(-1)[rng.randrange(made.size)] = rng.choice(values)
+            return made
+        if way < 0.8:
+            return array.astype(rng.choice(DTYPES[:11]))
+        ways = (array[:0], array[:1], array[1:], array[None], array.reshape(-1), array.T)
+        return rng.choice((*ways, np.asfortranarray(array), np.concatenate([array, array])))
+
+
+def other_archive(data, rng):
+    """Damage one member of an archive, whose checksum is then right; or the list of members."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = [[name, archive.read(name)] for name in archive.namelist()]
+    if rng.random() < 0.8:
+        metas = [member for member in members if member[0] == "meta.npy"]
+        member = rng.choice(metas if metas and rng.random() < 0.4 else members)
+        member[1] = other(member[0], member[1], rng)
+    else:
+        members = changed(members, rng, MEMBERS)
+    file = io.BytesIO(bomb() if rng.random() < 0.01 else b"")
+    with zipfile.ZipFile(file, "a") as archive:
+        for name, content in members:
+            how = rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
+            how = zipfile.ZIP_LZMA if rng.random() < 0.01 else how
+            archive.writestr(zipfile.ZipInfo(name), content, how)  # of no time
+    return file.getvalue()
+
+
+@functools.cache
+def bomb():
+    """Return an archive with a member that is a thousand times as large as it seems."""
+    file, said = io.BytesIO(), {"descr": "|u1", "fortran_order": False, "shape": (2**30,)}
+    zeros = zipfile.ZipInfo("zeros.npy")
+    zeros.compress_type = zipfile.ZIP_DEFLATED
+    with zipfile.ZipFile(file, "w") as archive, archive.open(zeros, "w") as member:
+        member.write(npy_of({"header": f"{said}\n", "data": b"", "version": 1}))
+        for _ in range(2**6):
+            member.write(bytes(2**24))
+    return file.getvalue()
+
+
+# ---- by the ends of names ----------------------------------------------------------------------
+
+
+def opcodes_of(data):
+    """Return the opcodes of a pickle."""
+    at = [place for _, _, place in pickletools.genops(data)]
+    return [data[a:b] for a, b in zip(at, [*at[1:], len(data)], strict=True)]
+
+
+TEXT = (whole(lines_of, text_of, TEXTS), other_bytes)
+PICKLE = (whole(opcodes_of, b"".join, OPCODES), other_bytes)
+NPY = (other_header, whole(array_of, saved, ()))
+META = whole(
+    lambda data: json.loads(array_of(data).item()),
+    lambda meta: saved(np.array(json.dumps(meta))),
+    JSON_VALUES,
+)
 WAYS = {
-    "csv": COLUMNS,
+    "csv": (other_table, other_table, other_table, *TEXT),
     "npy": NPY,
-    "npz": NPZ,
-    "gz": GZIP,
-    "json": JSON,
-    "index": TEXT,
-    "txt": TEXT,
-    "mtx": TEXT,
-    "edgelist": TEXT,
-    "content": (*TEXT, *COLUMNS),
-    "cites": (*TEXT, *COLUMNS),
+    "meta.npy": (META, META, META, *NPY),
+    "npz": (other_archive,),
+    "gz": (lambda data, rng: gzip.compress(rng.choice(TEXT)(gzip.decompress(data), rng)),),
+    "json": (whole(json.loads, lambda value: json.dumps(value).encode(), JSON_VALUES), *TEXT),
+    **dict.fromkeys(("index", "txt", "mtx", "edgelist"), TEXT),
+    **dict.fromkeys(("content", "cites"), (*TEXT, other_table)),
 }

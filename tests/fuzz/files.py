@@ -1,149 +1,144 @@
-"""``python tests/fuzz files``: damaged files of each format, loaded in processes that may crash."""
+"""``python tests/fuzz files``: damaged files of every format are read, or refused by name.
 
-import argparse
+A finding is saved in tests/fuzz/found/files, and a test reads it.
+"""
+
 import contextlib
+import functools
 import hashlib
 import io
-import math
 import os
-import secrets
-import signal
 import tempfile
-import threading
-import time
+import traceback
+import warnings
 import zipfile
-from collections import Counter
 from pathlib import Path
 
-from fuzz import PATIENCE, formats
-from fuzz.loading import case
-from refimpl.lab.apps.worker import Clock, Lost, Worker, this_python
+from hypothesis import strategies as st
+
+import fastimpl
+import refimpl
+from fuzz.damage import damaged
+from fuzz.formats import LOADERS, make, read
+from refimpl._support.reprs import one_line
 
 FOUND = Path(__file__).resolve().parent / "found" / "files"
+WHAT, CASES = "formats", 5000
+MEMORY = 3 * 2**29
+PACKAGES = (refimpl, fastimpl)
+HOMES = tuple(str(Path(package.__file__).parent) for package in PACKAGES)
+OURS = (ValueError, TypeError, OSError)
+STRANGE = (  # names of the folder around a case
+    "plain",
+    "a$b$c",
+    'it\'s "a"',
+    "two\nlines\t",
+    "e\x1b[2J",
+    "\u6587\u5b57",
+    os.fsdecode(b"b\xff"),
+)
 
 
-def main(argv):
-    """Run the fuzzer; return 1 if it found something."""
-    options = parsed(argv)
-    seed = secrets.token_hex(4) if options.seed is None else options.seed
-    print(f"seed {seed}", flush=True)
+def names():
+    """Return the names of all formats."""
+    return list(LOADERS)
+
+
+def questions(form):
+    """Return a strategy of cases: a variant of a format, by number, and a draw for each damage."""
+    draws = st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=3)
+    return st.fixed_dictionaries(
+        {"form": st.just(form), "variant": st.integers(0, 11), "draws": draws}
+    )
+
+
+def judging():
+    """Return a function that loads and uses the files of a case: damaged here, or saved before."""
+    warnings.simplefilter("ignore")
+
+    def judge(question):
+        parts = unpacked(question["path"]) if "path" in question else case(question)
+        packages = PACKAGES if "path" in question else [PACKAGES[question["draws"][0] % 2]]
+        unheard = io.StringIO()
+        with contextlib.redirect_stdout(unheard), contextlib.redirect_stderr(unheard):
+            found = {verdict(*parts, gnn) for gnn in packages}
+        wrong = found - {"loaded", "refused"}
+        return ("finding", min(wrong)) if wrong else (min(found), "")
+
+    return judge
+
+
+def case(question):
+    """Return (format, variant, files) of a case."""
+    form = question["form"]
+    variants = valid(form)
+    variant = sorted(variants)[question["variant"] % len(variants)]
+    return form, variant, damaged(variants[variant], question["draws"])
+
+
+@functools.cache
+def valid(form):
+    """Return the valid files of a format by their variant."""
     with tempfile.TemporaryDirectory() as folder:
-        valid = Path(folder)
-        with contextlib.redirect_stdout(io.StringIO()):
-            formats.make(valid)
-        if options.replay:
-            cases = [str(Path(path).resolve()) for path in options.replay]
-        else:
-            cases = range(options.first, options.first + options.cases)
-        counts, findings = run(cases, seed, valid, options)
-        for one, form, found in findings:
-            print(f"FINDING {form} {one}: {found}")
-            if not options.replay:
-                again = f"--formats {','.join(options.formats)} --first {one} --cases 1"
-                print(f"  again: python tests/fuzz files --seed {seed} {again}")
-                print(f"  saved as {save(*case(seed, one, valid, options.formats))}")
-    print(table(counts))
-    return 1 if findings else 0
+        make(Path(folder), [form])
+        return {path.name: read(path) for path in Path(folder, form).iterdir()}
 
 
-def parsed(argv):
-    """Return the options."""
-    parser = argparse.ArgumentParser(prog="python tests/fuzz files", description=__doc__)
-    parser.add_argument("--cases", type=int, default=5000, help="how many (default: 5000)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--seed", help="any word; default: a fresh one, which is printed")
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="stop after so many seconds"
-    )
-    parser.add_argument("--workers", type=int, default=os.cpu_count(), help="processes")
-    parser.add_argument("--limit", type=float, default=20, help="processor seconds of a case")
-    parser.add_argument("--memory", type=float, default=1.5, help="GiB that a case may take")
-    parser.add_argument(
-        "--formats", type=lambda text: text.split(","), default=list(formats.LOADERS), help="which"
-    )
-    parser.add_argument("--replay", nargs="+", help="load these saved cases instead")
-    return parser.parse_args(argv)
+def verdict(form, variant, files, gnn):
+    """Load and use the files; return "loaded", "refused" or what is wrong."""
+    load, use = LOADERS[form]
+    with tempfile.TemporaryDirectory() as temporary:
+        strange = STRANGE[sum(map(len, files.values())) % len(STRANGE)]
+        folder = Path(temporary, strange, variant)
+        for name, content in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        try:
+            loaded = load(folder)
+        except OURS as error:
+            if is_named(folder, files, error):
+                return "refused"
+            return f"no file is named: {described(error)}"
+        except Exception as error:
+            return described(error)
+        try:
+            use(gnn, loaded)
+        except (ValueError, TypeError, FloatingPointError) as error:
+            last = traceback.extract_tb(error.__traceback__)[-1].filename
+            ours = last.startswith(HOMES) or last.startswith("fastimpl")
+            return "refused" if ours else f"in use: {described(error)}"
+        except Exception as error:
+            return f"in use: {described(error)}"
+    return "loaded"
 
 
-def run(cases, seed, valid, options):
-    """Ask processes for all cases; return counts by format and verdict, and what was found."""
-    counts, findings, lock, end = (
-        Counter(),
-        [],
-        threading.Lock(),
-        time.monotonic() + options.seconds,
-    )
-    numbers = iter(cases)
-
-    def work():
-        while judged_by_one_process():
-            pass
-
-    def judged_by_one_process():
-        """Return whether the process was lost, and others may go on."""
-        with supervised(seed, valid, options) as worker:
-            while time.monotonic() < end:
-                with lock:
-                    one = next(numbers, None)
-                if one is None:
-                    return False
-                form, found, lost = asked(worker, one, options)
-                with lock:
-                    kept = found in ("loaded", "refused")
-                    counts[form, found if kept else "findings"] += 1
-                    if not kept:
-                        findings.append((one, form, found))
-                if lost:
-                    return True
-        return False
-
-    threads = [threading.Thread(target=work) for _ in range(options.workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return counts, sorted(findings, key=str)
+def is_named(folder, files, error):
+    """Say whether an error names the folder or one of its files: whole, or as escapes of it."""
+    held, said = [str(folder), *(Path(name).name for name in files)], str(error)
+    forms = {form for name in held for form in (name, one_line(name), repr(name)[1:-1])}
+    return any(form in said for form in forms)
 
 
-def supervised(seed, valid, options):
-    """Return a process that loads files, started again after each that it does not survive."""
-    given = [str(seed), str(valid), options.formats, options.limit, options.memory]
-    code = f"from fuzz.loading import main; main(*{given!r})"
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "2")
-    clock = Clock(PATIENCE * options.limit)
-    return Worker(this_python(code), clock, env=threads, show_errors=False)
+def described(error):
+    """Return an error and where it was raised, in one line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text} ({Path(last.filename).name}:{last.lineno})"
 
 
-def asked(worker, one, options):
-    """Return the format, the verdict, and whether the process was lost, which is a finding."""
-    try:
-        answer = worker.ask({"case": one})
-        return answer["form"], answer["found"], False
-    except Lost as lost:
-        form = Path(one).stem.split("-")[0] if isinstance(one, str) else None
-        form = form or options.formats[one % len(options.formats)]
-        if lost.status == -signal.SIGPROF:
-            return form, f"takes over {options.limit:g} s", True
-        return form, str(lost), True
+def unpacked(path):
+    """Return (format, variant, files) of a case that was saved."""
+    form, variant = Path(path).stem.split("-")[:2]
+    with zipfile.ZipFile(path) as archive:
+        return form, variant, {name: archive.read(name) for name in archive.namelist()}
 
 
-def save(form, variant, files):
-    """Write a case to a file by which it can be replayed; return its path."""
+def keep(question, text):
+    """Write a case to a file which a test reads."""
+    form, variant, files = case(question)
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:8]
     FOUND.mkdir(parents=True, exist_ok=True)
-    path = FOUND / f"{form}-{variant}-{digest}.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(FOUND / f"{form}-{variant}-{digest}.zip", "w") as archive:
         for name, content in files.items():
             archive.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
-    return path
-
-
-def table(counts):
-    """Return the counts as lines."""
-    columns = ("loaded", "refused", "findings")
-    rows = [("format", "cases", *columns)]
-    for form in (*dict.fromkeys(form for form, _ in sorted(counts)), "all"):
-        those = [(v, n) for (f, v), n in counts.items() if form in (f, "all")]
-        row = [sum(n for v, n in those if v == column) for column in columns]
-        rows.append((form, sum(row), *row))
-    return "\n".join(f"{a:12}{b:>8}{c:>8}{d:>9}{e:>10}" for a, b, c, d, e in rows)

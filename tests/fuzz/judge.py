@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import inspect
+import itertools
 import linecache
 import re
 import types
@@ -37,6 +38,7 @@ TIMES = {"seconds", "normalization", "sampling", "aggregation", "weights", "othe
 TIMES |= {"evaluation", "cache", "val_f1", "test_f1"}
 ROOTS = [str(Path(package.__file__).parent) for package in (refimpl, fastimpl)]
 DEEP = 12
+DRAWN = "from annotations"  # the start without an argument: changes give them all
 CONTROLLER = ThreadpoolController()  # of both packages' libraries; to look for them takes long
 
 
@@ -46,8 +48,8 @@ class Unbuildable(Exception):
 
 def arguments(gnn, recipe, starts):
     """Return the arguments of a recipe, made for a package."""
-    start = starts[recipe["name"]].get(recipe["start"], lambda gnn: {})
-    args = start(gnn)
+    drawn = recipe["start"] == DRAWN
+    args = {} if drawn else starts[recipe["name"]][recipe["start"]](gnn)
     for path, expression in recipe["changes"]:
         try:
             old = args
@@ -209,49 +211,54 @@ def names_of(name, args):
         names |= {"indptr", "indices"}
     if name in ("sample_mfg_many", "Prefetcher"):  # each of their batches is checked as its is
         names |= set(inspect.signature(refimpl.sample_mfg).parameters)
-    for _, rest in args.get("calls", ()):  # any may be refused
-        names |= rest.keys()
-    stack, seen = [args], set()
-    for _ in range(200):
-        if not stack:
-            break
-        value = stack.pop()
-        if id(value) in seen:  # a list may hold itself
-            continue
-        seen.add(id(value))
-        if isinstance(value, dict):
-            names |= {key for key in value if isinstance(key, str)}
-            stack += value.values()
-        elif isinstance(value, tuple) and hasattr(value, "_fields"):
-            names |= set(value._fields)
-            stack += value
-        elif dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names |= {field.name for field in dataclasses.fields(value)}
-            stack += [getattr(value, field.name, None) for field in dataclasses.fields(value)]
-        elif isinstance(value, refimpl.Sampler):
-            names |= set(value.options)
-        elif isinstance(value, list | tuple):
-            stack += value[:10]
-    return names | {word for key in names for word in re.findall(r"\w+", key)}
+    places = (place for place, _, _ in itertools.islice(leaves(args, ""), 5000))
+    return names | {word for place in places for word in re.findall(r"[A-Za-z_]\w*", place)}
 
 
-def snapshot(value, depth=DEEP):
-    """Return what a value holds, comparable, so that a change of it shows later."""
-    if isinstance(value, Fickle):
-        return type(value).__name__
-    if isinstance(value, np.ndarray):
-        held = [type(x).__name__ for x in value.flat] if value.dtype.hasobject else value.tobytes()
-        return type(value).__name__, str(value.dtype), value.shape, value.strides, held
-    if isinstance(value, float | complex | np.generic | int | str | bytes):
-        return type(value).__name__, repr(value)[:1000] if not isinstance(value, int) else value
-    if depth and isinstance(value, dict):
-        names = ((key if isinstance(key, str) else repr(key), part) for key, part in value.items())
-        return {name: snapshot(part, depth - 1) for name, part in names}
-    if depth and isinstance(value, list | tuple):
-        return type(value).__name__, [snapshot(part, depth - 1) for part in value[:2000]]
-    if depth and type(value).__module__.startswith(("refimpl", "fastimpl")):
-        return type(value).__name__, snapshot(data_of(value), depth - 1)
-    return type(value).__name__
+def leaves(value, place, depth=DEEP):
+    """Yield (place, type, data) of a value and of all that it holds; None for what is no data.
+
+    Of what holds something, the data are the names of its parts.
+    """
+    kind = type(value).__name__
+    if isinstance(value, Fickle) or issparse(value) or not depth:
+        yield place, kind, None
+    elif isinstance(value, np.ndarray | np.generic | float | complex | int | str | bytes):
+        yield place, kind, value
+    else:
+        parts = held_by(value)
+        yield place, kind, None if parts is None else list(parts)
+        for name, part in (parts or {}).items():
+            yield from leaves(part, f"{place}.{name}", depth - 1)
+
+
+def held_by(value):
+    """Return the parts of a value by name, without times of an epoch; None for what has none."""
+    if isinstance(value, dict):
+        names = {key if isinstance(key, str) else repr(key): key for key in value}
+        return {name: value[key] for name, key in sorted(names.items())}
+    if isinstance(value, list | tuple):
+        names = getattr(value, "_fields", range(len(value)))
+        times = TIMES if "evaluation" in names else ()
+        return {k: part for k, part in zip(names, value, strict=True) if k not in times}
+    ours = type(value).__module__.startswith(("refimpl", "fastimpl"))
+    return dict(sorted(data_of(value).items())) if ours else None
+
+
+def snapshot(args):
+    """Return what each argument holds, comparable, so that a change of it shows later."""
+    return {
+        name: [(place, kind, frozen(data)) for place, kind, data in leaves(value, "")]
+        for name, value in args.items()
+    }
+
+
+def frozen(data):
+    """Return data that nobody changes later."""
+    if not isinstance(data, np.ndarray):
+        return data if isinstance(data, int | list) else repr(data)[:1000]
+    items = [type(x).__name__ for x in data.flat] if data.dtype.hasobject else data.tobytes()
+    return str(data.dtype), data.shape, data.strides, items
 
 
 def data_of(value):
@@ -314,41 +321,23 @@ def absolute(value):
 
 
 def largest(value):
-    """Return the largest size of a float in a result."""
-    if isinstance(value, np.ndarray | float) and np.asarray(value).dtype.kind == "f":
-        return float(np.max(np.abs(value), initial=0))
-    if isinstance(value, list | tuple):
-        return float(np.max([*map(largest, value)], initial=0))  # NaN if one of them is
-    return 0.0
+    """Return the largest size of a float in a result; NaN if one of them is."""
+    floats = (x for _, _, x in leaves(value, "") if isinstance(x, np.ndarray | float))
+    sizes = [np.max(np.abs(x), initial=0) for x in floats if np.asarray(x).dtype.kind == "f"]
+    return float(np.max([0.0, *sizes]))
 
 
-def compared(a, b, at, rtol, bound=0.0, depth=DEEP):
+def compared(a, b, place, rtol, bound=0.0):
     """Return where two values differ; with a "!" in front if rounding cannot be why."""
-    if type(a).__name__ != type(b).__name__:
-        return f"!{at}: {type(a).__name__} and {type(b).__name__}"
-    if isinstance(a, np.ndarray):
-        return arrays_compared(a, b, at, rtol, bound)
-    if isinstance(a, float):
-        return arrays_compared(np.asarray(a), np.asarray(b), at, rtol, bound)
-    if isinstance(a, int | str | bytes | np.generic) or a is None:
-        return "" if a == b or (a != a and b != b) else f"!{at}: {a!r} and {b!r}"[:300]
-    if depth == 0 or issparse(a):  # kept as it was given
-        return ""
-    if isinstance(a, list | tuple):
-        if len(a) != len(b):
-            return f"!{at}: {len(a)} and {len(b)} parts"
-        names = getattr(a, "_fields", range(len(a)))
-        times = TIMES if "evaluation" in names else ()  # of an epoch
-        inside = [part for part in zip(names, a, b, strict=True) if part[0] not in times]
-    elif isinstance(a, dict) or type(a).__module__.startswith(("refimpl", "fastimpl")):
-        a, b = (value if isinstance(value, dict) else data_of(value) for value in (a, b))
-        if a.keys() != b.keys():
-            return f"!{at}: {sorted(map(str, a))} and {sorted(map(str, b))}"
-        inside = [(k, a[k], b[k]) for k in a]
-    else:
-        return ""
-    for name, x, y in inside:
-        if found := compared(x, y, f"{at}.{name}", rtol, bound, depth - 1):
+    for one, two in itertools.zip_longest(leaves(a, place), leaves(b, place)):
+        if one is None or two is None or one[:2] != two[:2]:
+            return f"!{(one or two)[0]}: {one and one[1]} and {two and two[1]}"
+        x, y = one[2], two[2]
+        if isinstance(x, np.ndarray | float):
+            found = arrays_compared(np.asarray(x), np.asarray(y), one[0], rtol, bound)
+        else:
+            found = "" if x == y or (x != x and y != y) else f"!{one[0]}: {x!r} and {y!r}"[:300]
+        if found:
             return found
     return ""
 
@@ -358,7 +347,7 @@ def arrays_compared(a, b, at, rtol, bound):
     if (a.dtype, a.shape) != (b.dtype, b.shape):
         return f"!{at}: {a.dtype}{a.shape} and {b.dtype}{b.shape}"
     if a.dtype.hasobject:
-        return "" if snapshot(a) == snapshot(b) else f"!{at}: other objects"
+        return "" if frozen(a) == frozen(b) else f"!{at}: other objects"
     if a.dtype.kind != "f":
         return "" if a.tobytes() == b.tobytes() else f"!{at}: {a} and {b}"[:300]
     both_nan = np.isnan(a) & np.isnan(b)

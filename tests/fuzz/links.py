@@ -1,13 +1,10 @@
-"""Links, pipes and folders where commands write: no file outside of the results is touched.
-
-    python tests/fuzz links --cases 300 --seed 1
+"""``python tests/fuzz links``: no command touches a file outside of its folder of results.
 
 Each case fills a folder of results with links to a user's files, under the names that commands use
 or are about to use, and runs one command. The user's files must be the same afterwards, and the
 command must succeed or say in one line what it refuses.
 """
 
-import argparse
 import contextlib
 import hashlib
 import io
@@ -15,14 +12,17 @@ import random
 import shutil
 import tempfile
 import traceback
-from collections import Counter
 from pathlib import Path
+
+from hypothesis import strategies as st
 
 from refimpl._support.whole_files import mark
 from refimpl.lab.apps.cli import main as cli
 from refimpl.lab.apps.output import RESULTS
 from refimpl.lab.apps.results import LOCK
 
+WHAT, CASES = "commands", 300
+MEMORY = 6 * 2**30
 USERS = "thesis.txt", "data.csv", "photo $1$ 'ü\".png"
 RUN = "--data karate --hidden 4 --epochs 1 --impl refimpl"
 COMMANDS = (  # with FOLDER for the folder of results
@@ -52,36 +52,29 @@ NAMES = (
 )
 
 
-def main(argv=None):
-    """Run the fuzzer; return 1 if it found something."""
-    parser = argparse.ArgumentParser(prog="python tests/fuzz links", description=__doc__)
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("--cases", type=int, default=300, help="how many (default: 300)")
-    parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    seed = random.SystemRandom().randrange(2**32)
-    parser.add_argument("--seed", type=int, default=seed, help="default: a new one")
-    options = parser.parse_args(argv)
-    print(f"fuzz links: {options.cases} cases, seed {options.seed}", flush=True)
-    counts, findings = Counter(), 0
-    for number in range(options.first, options.first + options.cases):
-        verdict, found = case(options.seed, number)
-        counts[verdict] += 1
-        if found:
-            findings += 1
-            print(f"FINDING {number}: {found}")
-            print(
-                f"  again: python tests/fuzz links --seed {options.seed} --first {number} --cases 1"
-            )
-    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items())))
-    return 1 if findings else 0
+def names():
+    """Return the commands, by number and first word: a name is one word."""
+    return [f"{number}-{words.partition(' ')[0]}" for number, words in enumerate(COMMANDS)]
 
 
-def case(seed, number):
-    """Run one case; return its verdict, and what is wrong or None."""
-    rng = random.Random(f"{seed} {number}")
-    place = Path(tempfile.mkdtemp(prefix="fuzz_links_"))
+def questions(name):
+    """Return a strategy of cases: a command, and a draw of what stands where it writes."""
+    words = COMMANDS[int(name.partition("-")[0])]
+    draw = st.integers(0, 2**64 - 1)
+    return st.fixed_dictionaries({"words": st.just(words), "draw": draw})
+
+
+def judging():
+    """Return a function that runs a command of a case."""
+    return judge
+
+
+def judge(question):
+    """Run a command where links are; return "done", "refused", or "finding" and what is wrong."""
+    rng = random.Random(question["draw"])
+    place = Path(tempfile.mkdtemp(prefix="links"))
     try:
-        folder = place / rng.choice(("run", "a $b$", "ü 'x'"))
+        folder = place / rng.choice(("run", "a $b$", "\u00fc 'x'"))
         folder.mkdir()
         users = [place / name for name in USERS]
         for user in users:
@@ -89,17 +82,21 @@ def case(seed, number):
         for name in rng.sample(NAMES, rng.randint(1, 4)):
             plant(rng, folder / name, users, place)
         before = {user: fingerprint(user) for user in users}
-        words = [word.replace("FOLDER", str(folder)) for word in rng.choice(COMMANDS).split(" ")]
+        words = [word.replace("FOLDER", str(folder)) for word in question["words"].split(" ")]
         status, said = run(words)
         touched = [user.name for user in users if fingerprint(user) != before[user]]
         others = {path.name for path in place.iterdir()} - {*USERS, folder.name}
         if touched or others:
-            return "touched", f"{words}: {touched or others}"
+            return "finding", f"{words}: touched {touched or others}"
         if status not in (0, 2) or (status == 2 and said.count("\n") != 1):
-            return "badly said", f"{words}: {said}"
-        return ("done" if status == 0 else "refused"), None
+            return "finding", f"{words}: badly said: {said}"
+        return ("done" if status == 0 else "refused"), ""
     finally:
         shutil.rmtree(place, ignore_errors=True)
+
+
+def keep(question, text):
+    """Save nothing: the printed command repeats a case."""
 
 
 def plant(rng, path, users, place):

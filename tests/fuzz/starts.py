@@ -1,12 +1,22 @@
-"""Valid calls of every public callable: the conformance vectors' and those of `by_hand`."""
+"""Valid calls of every public callable: the conformance vectors', those of ``starts.toml``."""
 
+import copy
 import dataclasses
+import functools
 import inspect
+import sys
+from pathlib import Path
 
 import refimpl
-from fuzz.by_hand import CALLS, LEFT_OUT, WRITES, fixed
+from fuzz.by_hand import LEFT_OUT, WRITES
+from fuzz.values import value_of
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.backend import find, homes
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 
 def checks_nothing(value):
@@ -17,6 +27,7 @@ def checks_nothing(value):
     return issubclass(value, tuple) or plain
 
 
+@functools.cache
 def starts():
     """Return {name: {start: function of a package that returns arguments by name}}.
 
@@ -25,18 +36,38 @@ def starts():
     LookupError
         If a public callable has no valid call to start from.
     """
-    found: dict = {name: dict(calls) for name, calls in CALLS.items()}
+    callables = {n for n in homes() if callable(find(refimpl, n)) and n not in LEFT_OUT}
+    callables -= {n for n in callables if checks_nothing(find(refimpl, n))}
+    found: dict = {}
+    written = tomllib.loads(Path(__file__).with_name("starts.toml").read_text(encoding="utf-8"))
+    for place in ("models", "methods"):  # the settings, by default
+        names = callables & vars(getattr(refimpl, place)).keys()
+        classes = {n for n in names if inspect.isclass(find(refimpl, n))}
+        written |= {name: f"**vars(gnn.{place}.{name}())" for name in classes}
+    for name, calls in written.items():
+        calls = {"by hand": calls} if isinstance(calls, str) else calls
+        found[name] = {start: functools.partial(evaluated, text) for start, text in calls.items()}
     for kernel in kernels().values():
         for case in kernel.cases:
             if case.error is None:
-                found.setdefault(kernel.name, {})[case.id] = fixed(**case.args)
-    callables = {n for n in homes() if callable(find(refimpl, n)) and n not in LEFT_OUT}
-    callables -= {n for n in callables if checks_nothing(find(refimpl, n))}
+                start = functools.partial(copied, case.args)
+                found.setdefault(kernel.name, {})[case.id] = start
     if callables != found.keys():
         raise LookupError(f"no valid call of {sorted(callables ^ found.keys())}")
     return found
 
 
+def evaluated(text, gnn):
+    """Return the arguments in the text of a call."""
+    return value_of(f"dict({text})", gnn=gnn)
+
+
+def copied(args, gnn):
+    """Return the arguments of a test vector, which nobody else has."""
+    return copy.deepcopy(args)
+
+
+@functools.cache
 def writes():
     """Return {name: the arguments that a call changes}, of those callables that change some."""
     return {k.name: k.writes for k in kernels().values() if k.writes} | WRITES

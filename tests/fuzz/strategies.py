@@ -16,11 +16,11 @@ from scipy.sparse import issparse
 
 import refimpl
 from fuzz.fickle import FickleInt
+from fuzz.judge import DRAWN
 from fuzz.parts import is_frame, walk
 from fuzz.values import EXAMPLES, LIARS, MATRICES, WILD, changes_of, value_of
 from refimpl.lab.backend import find
 
-DRAWN = "from annotations"  # the start without an argument: changes give them all
 # What a caller may ask for and wait for: up to these sizes time or memory is in proportion, and the
 # fuzzer asks for less. Beyond them a call must be refused.
 MOST = 2**31 - 1

@@ -6,14 +6,14 @@ An expression may use `old`, the value that it replaces, `args`, the other argum
 
 import decimal  # noqa: F401
 import fractions  # noqa: F401
+import functools
 import math
 import types  # noqa: F401
 
 import numpy as np
 
 import refimpl
-from fuzz import fickle, matrices
-from fuzz.by_hand import ARROWS, EDGE, PAW, RING, counts, mfg  # noqa: F401
+from fuzz import by_hand, fickle, matrices
 from refimpl import Adjacency, Block, TypedGraph, as_graph  # noqa: F401
 from refimpl.graph import WeightedGraph  # noqa: F401
 
@@ -204,6 +204,13 @@ def changes_of(value):
     return SEQUENCE if isinstance(value, tuple | list) else []
 
 
+@functools.cache
+def compiled(expression):
+    """Return the code of an expression."""
+    return compile(expression.strip(), "<fuzz>", "eval")
+
+
 def value_of(expression, old=None, args=None, gnn=refimpl):
     """Return the value of an expression."""
-    return eval(expression, globals(), {"old": old, "args": args, "gnn": gnn})
+    names = {**vars(by_hand), **globals(), "old": old, "args": args, "gnn": gnn}
+    return eval(compiled(expression), names)
