@@ -148,6 +148,31 @@ def test_windows_of_fresh_gnn_need_fewer_rows_than_those_of_neighbour_sampling(g
     assert asked[inf] < 0.8 * asked[0]
 
 
+@pytest.mark.runs
+@pytest.mark.parametrize(
+    ("method", "behind"),
+    [
+        (Fresh(batch_size=30, fanouts=FANOUTS, hotness="none"), 0),
+        (Gas(batch_size=30), 1),
+        (GraphFm(batch_size=30), 1),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_each_window_is_expected_once_and_gas_knows_one_more(gnn, folder, method, behind):
+    with opened(gnn, folder, 200, window=1) as features:
+        expect, ends, known = features.expect, [], []
+
+        def noted(window, pinned=None, later=()):
+            ends.append(window.end)
+            known.append(len(later))
+            expect(window, pinned, later)
+
+        features.expect = noted
+        trained(gnn, folder, method, features)
+    assert len(ends) > 3 and ends == sorted(set(ends))
+    assert known == [0] + [behind] * (len(known) - 1)
+
+
 def test_rows_in_vain_are_counted_until_somebody_asks_for_them(gnn, folder):
     X = np.load(folder / "features.npy")
     windows = [window_of([rows], i) for i, rows in enumerate([[1, 2, 3], [3, 4], [5], [6], [1]])]
