@@ -287,6 +287,6 @@ def test_a_wrong_value_is_said_in_a_line(monkeypatch, capsys, tmp_path):
         monkeypatch.setenv("MINIBATCH_GNN_BLAS", "x")
         choose()
 
-    monkeypatch.setattr("refimpl.lab.apps.options.importlib.import_module", wrong)
+    monkeypatch.setattr("refimpl.lab.apps.options.import_package", wrong)
     assert main(["train", "--out", str(tmp_path / "run")]) == 2
     assert "MINIBATCH_GNN_BLAS must be auto, scipy or mkl, got 'x'" in capsys.readouterr().err

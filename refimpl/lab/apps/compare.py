@@ -36,7 +36,7 @@ POOL = Option(
     metavar="COUNT",
     group=RUN,
 )
-SOURCES = ("pool", "minibatches", "batches")  # of a method's iterations: what they are taken from
+SOURCES = ("pool", "minibatches", "batches", "passes")  # of iterations: what they are taken from
 PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
 
 
