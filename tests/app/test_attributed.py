@@ -42,6 +42,19 @@ def test_one_file(tmp_path):
     converted(tmp_path / "amazon.npz", tmp_path / "few", split=4, rng=7, scaling="rows")
 
 
+@pytest.mark.parametrize("dtype", [">i4", ">f8", "f2", "?"])
+def test_numbers_of_any_type(tmp_path, dtype):
+    """SciPy takes neither other byte orders nor half floats; the file may have them."""
+    links, attributes, _ = write_attributed(tmp_path / "native.npz")
+    some = sp.csr_array(np.round(links)), sp.csr_array(np.round(attributes))
+    parts = {f"{n}_data": m.data.astype(dtype) for n, m in zip(("adj", "attr"), some, strict=True)}
+    parts |= {f"attr_{part}": getattr(some[1], part) for part in ("indices", "indptr")}
+    write_attributed(tmp_path / "other.npz", **parts)
+    data = load_dataset(tmp_path / "other.npz")
+    assert data.graph.e == load_dataset(tmp_path / "native.npz").graph.e
+    np.testing.assert_array_equal(data.features, np.round(attributes))
+
+
 @pytest.mark.filterwarnings("always")
 def test_what_is_ignored_is_named(tmp_path):
     links, _, _ = write_attributed(tmp_path / "amazon.npz", idx_to_attr=np.arange(7))

@@ -120,6 +120,9 @@ def _matrix(open_array, name, size):
     indptr, indices = checked_csr(indptr, indices, columns)
     if len(indptr) != rows + 1 or data.shape != indices.shape or data.dtype.kind not in "fiub":
         raise ValueError(f"its {name} must have {rows} rows, and a number for each entry")
+    data = data.astype(data.dtype.newbyteorder("="), copy=False)
+    if data.dtype == np.float16:  # which SciPy does not take
+        data = data.astype(np.float32)
     return sp.csr_array((data, indices, indptr), shape=(rows, columns))
 
 
