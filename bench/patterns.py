@@ -39,6 +39,10 @@ def report(options):
         raise UsageError("needs PyTorch and PyG: pip install 'minibatch-gnn[pyg]'")
     from bench.pyg_patterns import PATTERNS
 
+    for name, least in (("nodes", 100), ("epochs", 1)):
+        if getattr(options, name) < least:
+            got = getattr(options, name)
+            raise UsageError(f"--{name} must be at least {least}, got {got}")
     unknown = set(options.only) - PATTERNS.keys()
     if unknown:
         raise UsageError(f"--only must be of {', '.join(PATTERNS)}, got {', '.join(unknown)}")

@@ -14,6 +14,7 @@ import fastimpl
 from bench.figures.training import settings
 from bench.kronecker import write_kronecker
 from bench.markdown import table
+from bench.peers.protocol import ContestantError
 from refimpl.lab.data.convert import convert
 from refimpl.loader.direct_reads import PAGE
 
@@ -40,7 +41,8 @@ def report(scale, fanouts, batch, memory):
                 for packed, folder in folders.items():
                     found, weights, capacity = counted(folder, method, options, evict, memory)
                     first = first or (found, weights)
-                    assert all((weights[name] == first[1][name]).all() for name in weights)
+                    if not all((weights[name] == first[1][name]).all() for name in weights):
+                        raise ContestantError(f"{method}: the weights of two rows differ")
                     rows.append(cells(method, packed, evict, found, first[0]))
         n, width = fastimpl.load_dataset(folders["packed"]).features.shape
     yield f"{n} nodes, {width} features of float16, {PAGE // (2 * width)} rows a page;"

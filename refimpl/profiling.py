@@ -57,9 +57,9 @@ class Meter:
 
 
 def record(part, seconds):
-    """Add `seconds` to `part` of the profile in force, if there is one."""
+    """Add `seconds` to `part` of the profile in force; in a `timed` block they are in its time."""
     profile = _in_force.get()
-    if profile is not None:
+    if profile is not None and not _inside.get():
         profile.seconds[part] += seconds
 
 

@@ -80,7 +80,8 @@ def write_features(path: FilePath, array: Features) -> None:
 def open_features(path: FilePath, *, readahead: bool = False) -> np.memmap:
     """Map the features of a file of `write_features` into memory, read-only.
 
-    Not in the papers.
+    Not in the papers. Rows are in the order of the file; ``feature_rows.npy`` beside the features
+    of a packed folder has the row of each node.
 
     Parameters
     ----------

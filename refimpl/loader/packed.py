@@ -74,10 +74,11 @@ def rows_beside(path: Any, n: int) -> np.ndarray | None:
     ValueError
         If the file of rows is damaged; it is named.
     """
-    beside = path.with_name(ROWS_FILE)
-    if path.name != "features.npy" or not beside.exists():
+    places = [one for one in (path, path.resolve()) if one.name == "features.npy"]  # of a link, too
+    found = [one.with_name(ROWS_FILE) for one in places if one.with_name(ROWS_FILE).exists()]
+    if not found:
         return None
-    with reading(beside, "the rows of packed features") as file:
+    with reading(found[0], "the rows of packed features") as file:
         row_of = np.asarray(map_npy(file))
         check_rows(row_of, n)
     return row_of
@@ -94,4 +95,4 @@ def check_rows(row_of, n):
             raise ValueError(f"it must hold rows in [0, {n})")
         met[block] = True
     if not met.all():
-        raise ValueError(f"it must hold each row once, but row {met.argmin()} is in no place")
+        raise ValueError(f"it must hold each row once, but no node has row {met.argmin()}")

@@ -27,8 +27,8 @@ class Windows:
     Where the rows of a minibatch are known, two windows behind the present one are drawn, and rows
     of the second of them stay in the cache (Belady). Where rows are only `predicted`, from what
     training has done so far, one window is drawn, right before it is read: a later prediction is a
-    better one. Rows that were not predicted are read on demand, and so are rows that do not fit if
-    rows are only predicted, or may be read `partly`.
+    better one. Rows that were not predicted are read on demand. So are rows that do not fit in the
+    cache, where rows are `predicted` or may be read `partly`.
 
     Parameters
     ----------
@@ -41,7 +41,8 @@ class Windows:
     predicted : bool
         Whether a minibatch may load other rows.
     partly : bool
-        Whether the rows of a minibatch may be more than half of the cache holds.
+        Whether a minibatch may have more rows than fit in half of the cache; others are then read
+        on demand.
 
     Raises
     ------

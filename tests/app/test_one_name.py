@@ -110,3 +110,15 @@ def test_no_refimpl(tmp_path):
         env={},
     )
     assert "needs the refimpl that was installed with it, but Python finds none" in found.stderr
+
+
+def test_a_missing_dependency_is_named(tmp_path):
+    program = """
+import sys, minibatch_gnn
+sys.modules["threadpoolctl"] = None
+try:
+    import minibatch_gnn.refimpl
+except ModuleNotFoundError as error:
+    print(error.name)
+"""
+    assert printed(tmp_path, program) == "threadpoolctl\n"

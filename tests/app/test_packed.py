@@ -184,7 +184,7 @@ def damaged(folder, place, change):
 
 
 CHANGES = {
-    "twice": (lambda rows: rows.__setitem__(0, rows[1]), "must hold each row once, but row"),
+    "twice": (lambda rows: rows.__setitem__(0, rows[1]), "must hold each row once, but no node has row"),
     "far": (lambda rows: rows.__setitem__(3, N), r"must hold rows in \[0, 300\)"),
     "negative": (lambda rows: rows.__setitem__(3, -1), r"must hold rows in \[0, 300\)"),
 }
@@ -220,6 +220,16 @@ def test_missing_and_strange_rows_are_refused(gnn, folders, tmp_path):
     shutil.copy(folders[1] / "feature_rows.npy", place)
     with pytest.raises(ValueError, match=r"feature_rows\.npy is there, but meta\.json says"):
         gnn.load_dataset(place)
+
+
+def test_a_link_to_packed_features_reads_the_rows_of_nodes(gnn, folders, tmp_path):
+    (tmp_path / "features.npy").symlink_to(folders[1] / "features.npy")
+    nodes = np.arange(0, N, 7)
+    found = []
+    for path in (tmp_path / "features.npy", folders[0] / "features.npy"):
+        with gnn.loader.LookaheadFeatures(path, 10**6) as features:
+            found.append(features.gather(None, nodes))
+    np.testing.assert_array_equal(*found)
 
 
 def test_features_of_the_other_folder_are_refused(gnn, folders):

@@ -104,7 +104,7 @@ class Output:
             "seconds": trainer.meter.seconds,
             **_loads(trainer),
             **({} if ranks is None else {"ranks": ranks}),
-            **_reads(features, sum(trainer.meter.seconds.values())),
+            **_reads(features, sum(trainer.meter.seconds.values()) - trainer.seconds_before),
             "settings": self.settings,
             "dataset": self.facts,
             "versions": info.versions(),
@@ -148,10 +148,11 @@ def _reads(features, seconds):
     if not isinstance(features, LookaheadFeatures):
         return {}
     counts = features.counts
+    needed = counts.asked + counts.on_demand
     size = (counts.rows + counts.on_demand) * features.row_bytes
     shares = {
         "pages": counts.bytes // PAGE,
-        "hit_rate": 1 - counts.rows / counts.asked if counts.asked else None,
+        "hit_rate": (counts.asked - counts.rows) / needed if needed else None,
         "amplification": counts.bytes / size if size else None,
         "mib_a_second": counts.bytes / 2**20 / seconds if seconds else None,
         "wait_share": counts.waiting / seconds if seconds else None,

@@ -57,7 +57,7 @@ def convert(
     pack : bool
         Write the features in an order in which rows that training reads together lie together:
         breadth-first from the training nodes. A file says which row is whose; no result changes.
-        It takes 9 bytes a node, and the features are on storage twice meanwhile.
+        It takes up to 18 bytes a node, and the features are on storage twice meanwhile.
     overwrite : bool
         Replace a data set in `folder`.
     progress : callable, optional

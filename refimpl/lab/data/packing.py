@@ -27,7 +27,7 @@ def packed_order(graph: Graph, train: Positions) -> Ids:
 
     First the training nodes, ascending. Then, for one node after another of this order, its
     neighbours that are not in the order yet, ascending. Last the nodes that no training node
-    reaches, ascending. O(n + e log e) time, 5 bytes a node and a block of entries.
+    reaches, ascending. O(n + e log e) time, up to 14 bytes a node and a block of entries.
 
     Parameters
     ----------

@@ -115,6 +115,7 @@ class Trainer:
         if state.history:
             last = state.history[-1]._asdict()
             self.meter.seconds = {part: last[part] for part in PARTS}
+        self.seconds_before = sum(self.meter.seconds.values())  # of earlier processes
         self.run = Run(gnn, dataset, config, stack, state, rows, self.team.turns)
         with self.meter:
             local = config.partition == "local"

@@ -37,6 +37,8 @@ def _imported(name):
     try:
         from refimpl._support.beside import import_package
     except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "refimpl":
+            raise  # of what refimpl needs
         place = getattr(sys.modules.get("refimpl"), "__file__", None)
         raise ImportError(
             f"minibatch_gnn needs its own refimpl, but Python finds {place or 'none'}: remove or "

@@ -382,6 +382,8 @@ def _copy(name):
 def _export(name):
     if os.path.lexists(name):
         raise UserError(f"--export {name}: there is something already")
+    if name.endswith((".tgz", ".tar", ".zip")):
+        raise UserError(f"--export must name a folder or a .tar.gz file, got {name}")
     with user_errors("--export"):
         count = export.write(Path(name))
     print(f"{count} files in {one_line(name)}")

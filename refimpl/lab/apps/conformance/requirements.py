@@ -35,7 +35,7 @@ REFUSED = {
 class Requirement(NamedTuple):
     """A requirement of a kernel, and the ids of the cases that check it.
 
-    `name` is the kernel and the number. `says` is "withdrawn" where there are no cases.
+    `name` is the kernel and the number. A withdrawn one says "withdrawn" and has no cases.
     """
 
     name: str
@@ -74,6 +74,9 @@ def _listed(name, rows):
 def _requirement(file, name, words):
     """Return a Requirement: its words are a name in `REFUSED`, "withdrawn", or a list."""
     if isinstance(words, str):
+        if words not in (*REFUSED, WITHDRAWN):
+            known = ", ".join((*REFUSED, WITHDRAWN))
+            raise ValueError(f"{name} must be a list or one of {known}, got {words!r}")
         cases = [case["id"] for case in file["cases"] if case.get("error") == words]
         return Requirement(name, REFUSED.get(words, WITHDRAWN), tuple(cases))
     says, *marks = words
@@ -98,8 +101,9 @@ def write(folder):
     text, path = made(vectors.load(folder)), folder / FILE
     if path.exists():
         now, new = _read(path)[0], json.loads(text)["kernels"]
-        for kernel in now.keys() & new.keys():
-            says = {x["name"]: x["says"] for x in new[kernel]["requirements"]}
+        for kernel in now:
+            kept = new.get(kernel, {"requirements": []})["requirements"]
+            says = {x["name"]: x["says"] for x in kept}
             for name, before, _ in now[kernel]:
                 if says.get(name, "") == "" or WITHDRAWN == before != says[name]:
                     raise ValueError(f"{name} must be {WITHDRAWN!r}: numbers are not used again")

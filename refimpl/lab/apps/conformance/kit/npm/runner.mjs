@@ -97,7 +97,7 @@ class Program {
     });
     try {
       const { value, done } = await Promise.race([this.lines.next(), late]);
-      if (done) throw new Lost(`the program ${await this.ended}`);
+      if (done) throw new Lost(`the program ${await Promise.race([this.ended, late])}`);
       let answer;
       try { answer = parse(value); } catch { throw new Lost(`no JSON: ${short(value)}`); }
       const isObject = answer !== null && typeof answer === "object" && !Array.isArray(answer);
@@ -110,7 +110,7 @@ class Program {
   }
 
   async ask(file, test) {
-    if (this.child.exitCode !== null || this.child.killed) await this.start();
+    if (this.child.exitCode !== null || this.child.signalCode !== null || this.child.killed) await this.start();
     const writes = file.writes.length ? `,"writes":${JSON.stringify(file.writes)}` : "";
     try {
       return await this.send(`"call":"${file.function}","args":${text(test.args)}${writes}`);
