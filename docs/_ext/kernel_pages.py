@@ -5,7 +5,7 @@ kernel-requirements  what is required, by number; the cases of each requirement
 kernel-errors        what is refused, and with which error; the cases of each row
 kernel-flags         the flags of its vectors in words
 
-The tables of errors and of flags are folded.
+The tables are folded.
 """
 
 import re
@@ -62,7 +62,8 @@ def kernel_requirements(kernel):
     """Return the requirements of a kernel as a table: number, words, cases."""
     found = requirements.of_kernel(kernel)
     rows = [(f"`{name}`", plain(says), some(cases)) for name, says, cases in found]
-    return table(("requirement", "", "cases"), rows, (), "kernel-table")
+    made = table(("requirement", "", "cases"), rows, (), "kernel-table")
+    return folded(counted(rows, "requirement"), made)
 
 
 def kernel_errors(kernel):
