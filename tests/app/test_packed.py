@@ -184,7 +184,10 @@ def damaged(folder, place, change):
 
 
 CHANGES = {
-    "twice": (lambda rows: rows.__setitem__(0, rows[1]), "must hold each row once, but no node has row"),
+    "twice": (
+        lambda rows: rows.__setitem__(0, rows[1]),
+        "must hold each row once, but no node has row",
+    ),
     "far": (lambda rows: rows.__setitem__(3, N), r"must hold rows in \[0, 300\)"),
     "negative": (lambda rows: rows.__setitem__(3, -1), r"must hold rows in \[0, 300\)"),
 }
