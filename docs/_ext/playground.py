@@ -8,8 +8,6 @@ what it exports, without indentation and lines of comments.
 import re
 from pathlib import Path
 
-from generated import extension
-
 FOLDER = Path(__file__).parents[1] / "playground"
 ENTRY = "page/main.mjs"
 IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+)";\n', re.M)
@@ -69,4 +67,6 @@ def write_script(app):
         (static / "playground.js").write_text(bundle(), encoding="utf-8")
 
 
-setup = extension(builder_inited=write_script)
+def setup(app):
+    app.connect("builder-inited", write_script)
+    return {"version": "1", "parallel_read_safe": True}
