@@ -96,14 +96,13 @@ def write(folder):
     Raises
     ------
     ValueError
-        If a number of the file that is there would be gone, or a withdrawn one would be used.
+        If a number of a kernel that stays would be gone, or a withdrawn one would be used.
     """
     text, path = made(vectors.load(folder)), folder / FILE
     if path.exists():
         now, new = _read(path)[0], json.loads(text)["kernels"]
-        for kernel in now:
-            kept = new.get(kernel, {"requirements": []})["requirements"]
-            says = {x["name"]: x["says"] for x in kept}
+        for kernel in now.keys() & new.keys():
+            says = {x["name"]: x["says"] for x in new[kernel]["requirements"]}
             for name, before, _ in now[kernel]:
                 if says.get(name, "") == "" or WITHDRAWN == before != says[name]:
                     raise ValueError(f"{name} must be {WITHDRAWN!r}: numbers are not used again")
