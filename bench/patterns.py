@@ -35,8 +35,9 @@ def add_options(parser):
 
 def report(options):
     """Train each pattern with each seed in both ways; yield a table."""
-    if importlib.util.find_spec("torch_geometric") is None:
-        raise UsageError("needs PyTorch and PyG: pip install 'minibatch-gnn[pyg]'")
+    if not all(map(importlib.util.find_spec, ("torch_geometric", "sklearn"))):
+        needed = "minibatch-gnn[pyg,sklearn]"
+        raise UsageError(f"needs PyTorch, PyG and scikit-learn: pip install '{needed}'")
     from bench.pyg_patterns import PATTERNS
 
     for name, least in (("nodes", 100), ("epochs", 1)):

@@ -7,6 +7,7 @@ and returns its score on nodes or edges that were not trained on.
 
 import numpy as np
 import torch
+from sklearn.metrics import roc_auc_score
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 from torch_geometric import nn
 from torch_geometric.data import HeteroData
@@ -58,13 +59,6 @@ def plain_data(nodes):
 def share_right(logits, data):
     """Return the share of the test nodes whose class is predicted."""
     return (logits.argmax(dim=-1) == data.y)[data.test_mask].float().mean().item()
-
-
-def area_under_curve(logits, labels):
-    """Return the share of pairs of a positive and a negative that are in order, ties half."""
-    high, low = logits[labels > 0], logits[labels <= 0]
-    differences = (high[:, None] - low).sign()
-    return (differences.mean().item() + 1) / 2
 
 
 def node_classes(conv, from_, seed, nodes, epochs):
@@ -137,45 +131,33 @@ def papers_and_authors(nodes):
 
 def links(from_, seed, nodes, epochs):
     """Link prediction: edges against pairs at random, by the product of two embeddings."""
-    data = plain_data(nodes)
-    known, tested = known_and_tested(data)
-    data.edge_index, some = known, some_of(known)
-    model = Net(nn.SAGEConv, (data.num_features, HIDDEN, HIDDEN))
-    loader = from_.LinkNeighborLoader(
-        data,
-        [10, 5],
-        edge_label_index=known[:, some],
-        neg_sampling="binary",
-        batch_size=128,
-        shuffle=True,
-        seed=seed,
-    )
-
-    def loss_of(batch):
-        return link_loss(model(batch.x, batch.edge_index), batch)
-
-    fit(model, loader, epochs, loss_of)
-    return link_score(model(data.x, data.edge_index), tested)
+    return predicted_links(from_, seed, plain_data(nodes), epochs)
 
 
 def temporal(from_, seed, nodes, epochs):
     """Temporal link prediction: a node sees what was there before the edge to be predicted."""
     data = plain_data(nodes)
     data.time = torch.randperm(nodes, generator=torch.Generator().manual_seed(0))
+    return predicted_links(from_, seed, data, epochs)
+
+
+def predicted_links(from_, seed, data, epochs):
+    """Train on some edges, at their times if nodes have times; return the score on others."""
     known, tested = known_and_tested(data)
-    end = data.time[known].max(dim=0).values  # an edge begins with its later node
-    data.edge_index, some = known, some_of(known)
+    data.edge_index, some, timed = known, some_of(known), {}
+    if "time" in data:  # an edge begins with its later node
+        begins = data.time[known].max(dim=0).values
+        timed = {"edge_label_time": begins[some], "time_attr": "time"}
     model = Net(nn.SAGEConv, (data.num_features, HIDDEN, HIDDEN))
     loader = from_.LinkNeighborLoader(
         data,
         [10, 5],
         edge_label_index=known[:, some],
-        edge_label_time=end[some],
-        time_attr="time",
         neg_sampling="binary",
         batch_size=128,
         shuffle=True,
         seed=seed,
+        **timed,
     )
 
     def loss_of(batch):
@@ -195,7 +177,8 @@ def link_score(x, tested):
     """Return the area under the curve of some edges against as many pairs at random."""
     pairs = torch.randint(len(x), tested.shape, generator=torch.Generator().manual_seed(0))
     u, v = torch.cat([tested, pairs], dim=1)
-    return area_under_curve((x[u] * x[v]).sum(dim=1), torch.arange(len(u)) < tested.shape[1])
+    positive = torch.arange(len(u)) < tested.shape[1]
+    return roc_auc_score(positive, (x[u] * x[v]).sum(dim=1).detach())
 
 
 def some_of(edge_index):
@@ -280,8 +263,8 @@ def relational(from_, seed, nodes, epochs):
         return binary_cross_entropy_with_logits(logits_of(batch), batch["customers"].label)
 
     fit(both, loader_of(tasks["train"], shuffle=True), epochs, loss_of)
-    found = [(logits_of(b), b["customers"].label) for b in loader_of(tasks["test"])]
-    return area_under_curve(*map(torch.cat, zip(*found, strict=True)))
+    found = [(b["customers"].label, logits_of(b).detach()) for b in loader_of(tasks["test"])]
+    return roc_auc_score(*map(torch.cat, zip(*found, strict=True)))
 
 
 def labelled(labels):

@@ -149,8 +149,8 @@ def link_loader(data, num_neighbors, seed=0, *, time_attr=None, **options):
 class WalkSteps:
     """Subgraphs of random walks with GraphSAINT's norms; arguments as PyG's sampler has them.
 
-    Zeng et al. 2020, "GraphSAINT": the norms are counts over subgraphs that are drawn beforehand,
-    so many that a node is met `sample_coverage` times on average.
+    Zeng et al. 2020, "GraphSAINT": subgraphs are drawn beforehand until they contain a node
+    `sample_coverage` times on average. The norms count their nodes and edges.
     """
 
     def __init__(self, data, batch_size, walk_length, num_steps, sample_coverage, seed):
@@ -183,7 +183,7 @@ class WalkSteps:
         return (self.data.subgraph(self._nodes()) for _ in range(self.steps))
 
 
-def grown_parts(data, num_parts, log):
+def grown_parts(data, num_parts, **_):
     """Return (data, the cluster of each node): the nearest of some nodes at random."""
     made, (source, target) = random.Random(0), data.edge_index
     part = torch.full((data.num_nodes,), -1)
@@ -199,11 +199,12 @@ def grown_parts(data, num_parts, log):
 
 
 class PartSteps:
-    """The subgraphs of some clusters at a time, in an order at random; see `grown_parts`."""
+    """The subgraphs of some clusters of `grown_parts` at a time."""
 
     def __init__(self, parts, batch_size, shuffle):
-        (self.data, self.part), self.size = parts, batch_size
+        (self.data, self.part), self.size, self.shuffle = parts, batch_size, shuffle
 
     def __iter__(self):
-        order = torch.randperm(int(self.part.max()) + 1)
+        count = int(self.part.max()) + 1
+        order = torch.randperm(count) if self.shuffle else torch.arange(count)
         return (self.data.subgraph(torch.isin(self.part, some)) for some in order.split(self.size))

@@ -67,7 +67,7 @@ cdef inline void* counted(void* memory) noexcept nogil:
 cdef void spoil(void* memory, size_t begin, size_t end) noexcept nogil:
     """Let some bytes of memory hold what no kernel may rely on."""
     cdef size_t i
-    if worst and memory != NULL:
+    if worst and memory != NULL and begin < end:
         for i in range((begin + 3) // 4, end // 4):
             (<uint32_t*>memory)[i] = WORD
 

@@ -41,8 +41,8 @@ def name_of(function):
 def directive(function):
     """Return a directive that shows what `function` returns: Markdown, or a list of nodes.
 
-    It gets the arguments; its keyword-only parameters are options. A parameter `content` gets what
-    stands in the directive, `env` the environment of the build, `page` the directive itself.
+    `function` gets the arguments; its keyword-only parameters are options. A parameter `content`
+    gets the directive's text, `env` the environment of the build, and `page` the directive itself.
     """
     known = inspect.signature(function).parameters.values()
     names = {one.name for one in known if one.kind is one.POSITIONAL_OR_KEYWORD}

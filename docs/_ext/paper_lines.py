@@ -253,8 +253,8 @@ def errata_at(key, line):
 def statement(path, row):
     """Return the rows of a statement that begins in a row, without their comments.
 
-    Of a loop, a branch or a function they are what stands before its body. They are indented as far
-    as in the body of the function or class around the statement. Of a long one the first row is
+    For a loop, a branch or a function these are the rows before its body. The indentation of the
+    function or class around the statement is taken away. Only the first row of a long statement is
     shown.
     """
     source = dict(whole_reference())[path]
@@ -283,7 +283,10 @@ def errata_of(keys):
 
 
 def touches(erratum, algorithm):
-    """Whether an erratum names an algorithm, or no other of its paper, and stands in its code."""
+    """Return whether an erratum is about an algorithm.
+
+    It names the algorithm; or it names none of this paper and is marked in the algorithm's code.
+    """
     named = NUMBERED.findall(erratum.where)
     if prefix_of(algorithm) in named:
         return True

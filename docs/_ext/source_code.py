@@ -1,9 +1,9 @@
 """The source: each file as a page, and code on pages that leads there.
 
-reference-code      the source of "module:name", as it is, without docstrings; with the option
-                    `fold` it is closed at first, under these words
-paper-beside-code   what each line of an algorithm says in our words, docs/paraphrases.toml, beside
-                    its code; with `fold` closed at first; with `first` the lines before that are
+reference-code      the source of "module:name" without docstrings. The option `fold` closes it at
+                    first, under these words
+paper-beside-code   each line of an algorithm in our words (docs/paraphrases.toml) beside its code.
+                    `fold` closes it at first; `first` closes only the lines before this one
 source (a role)     a link to a source file: {source}`fastimpl/_graph.pyx`
 """
 

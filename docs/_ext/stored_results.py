@@ -67,7 +67,7 @@ def result(address):
 
 
 def result_lead(address):
-    """Return a cell without what stands in brackets behind its number."""
+    """Return the number of a cell, without the words in brackets after it."""
     return result(address).partition(" (")[0]
 
 

@@ -26,7 +26,7 @@ ON = os.environ.get(VARIABLE) == "1"
 
 WORD = 0x7FFFFFFF  # repeated: NaN in each float type, the largest int32, nearly the largest int64
 AROUND = 64  # bytes before and behind an array
-MOST = 2**28  # bytes; to fill a larger array would touch pages that nobody else does
+MOST = 2**28  # bytes; filling a larger array takes memory that its user may never touch
 PATIENCE = 0.5  # seconds; a task may need what its caller does next
 real_empty, real_empty_like = np.empty, np.empty_like
 

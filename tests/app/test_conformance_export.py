@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,24 @@ def test_numbers_are_written_as_in_the_vectors(kit):
         if not (vectors.FOLDER / name.removeprefix("vectors/")).with_suffix(".npz").exists():
             stored = vectors.FOLDER / name.removeprefix("vectors/")
             assert (kit / name).read_bytes() == stored.read_bytes()
+
+
+@pytest.mark.parametrize("name", ["kit.tgz", "kit.zip"])
+def test_another_archive_is_refused(tmp_path, name, capsys):
+    assert main(["conformance", "--export", str(tmp_path / name)]) == 2
+    assert "--export must name a folder or a .tar.gz file" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("option", ["--export", "--copy"])
+def test_a_folder_that_cannot_be_written_is_not_left_behind(tmp_path, option, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    assert main(["conformance", option, str(tmp_path / "kit")]) == 2
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_archive_has_the_same_files_and_always_the_same_bytes(kit, tmp_path, capsys):

@@ -55,7 +55,7 @@ def parsed(fuzzer, argv):
         "--first", type=int, default=0, help=f"number of the first case, a multiple of {ROUND}"
     )
     parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="stop after so many seconds"
+        "--seconds", type=float, default=math.inf, help="stop after this many seconds"
     )
     parser.add_argument(
         "--limit", type=float, default=60, help="processor seconds of a case (default: 60)"

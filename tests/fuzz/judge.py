@@ -254,7 +254,7 @@ def snapshot(args):
 
 
 def frozen(data):
-    """Return data that nobody changes later."""
+    """Return a copy of data, which later changes do not reach."""
     if not isinstance(data, np.ndarray):
         return data if isinstance(data, int | list) else repr(data)[:1000]
     items = [type(x).__name__ for x in data.flat] if data.dtype.hasobject else data.tobytes()

@@ -213,7 +213,7 @@ def killed(case, out, rng, seconds, ranks):
         time.sleep(rng.uniform(0, seconds))
     else:  # while Python starts, before MPI_Init
         time.sleep(rng.uniform(0, 0.6))
-    pids = ranks_of(job) if ranks else [job.pid]  # nobody has waited for it, so there is one
+    pids = ranks_of(job) if ranks else [job.pid]  # not waited for yet, so the process exists
     if pids:
         with suppress(ProcessLookupError):  # it has just ended
             os.kill(rng.choice(pids), rng.choice((signal.SIGKILL, *[signal.SIGTERM] * (ranks > 0))))

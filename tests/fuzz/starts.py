@@ -63,7 +63,7 @@ def evaluated(text, gnn):
 
 
 def copied(args, gnn):
-    """Return the arguments of a test vector, which nobody else has."""
+    """Return a copy of the arguments of a test vector."""
     return copy.deepcopy(args)
 
 

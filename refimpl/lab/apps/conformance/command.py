@@ -28,6 +28,7 @@ from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import typed_real
 from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.worker import Lost, Unable
+from refimpl.lab.data.writing import new_folder
 
 TIMEOUT, TOTAL = 60.0, 3600.0
 COPIES = ("copy", "export")
@@ -373,9 +374,12 @@ def _copy(name):
         raise UserError(f"--copy {folder}: there is something already")
     schemas = {f"schemas/{name}.schema.json" for name in version.SCHEMAS}
     names = sorted({*requirements.versioned(), *schemas, version.INDEX})
-    for name in names:
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(vectors.FOLDER / name, folder / name)
+    with user_errors("--copy"):
+        folder.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with new_folder(folder, False) as place:
+            for name in names:
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(vectors.FOLDER / name, place / name)
     print(f"{len(names)} files in {one_line(folder)}")
 
 

@@ -10,6 +10,7 @@ from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance import requirements, vectors, version
 from refimpl.lab.apps.conformance.encode import dumps
 from refimpl.lab.apps.conformance.levels import LEVELS
+from refimpl.lab.data.writing import new_folder
 
 KIT = Path(__file__).parent / "kit"  # the runners, and the page that describes all
 KINDS = (".md", ".mjs", ".json", ".rs", ".toml")
@@ -48,9 +49,11 @@ def write(path):
         with replacing(path) as archive:
             archive.write(packed(files, f"minibatch-gnn-conformance-{version.VERSION}"))
     else:
-        for name, content in files.items():
-            (path / name).parent.mkdir(parents=True, exist_ok=True)
-            (path / name).write_bytes(content)
+        path.absolute().parent.mkdir(parents=True, exist_ok=True)
+        with new_folder(path, False) as place:
+            for name, content in files.items():
+                (place / name).parent.mkdir(parents=True, exist_ok=True)
+                (place / name).write_bytes(content)
     return len(files)
 
 

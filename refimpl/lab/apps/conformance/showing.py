@@ -69,7 +69,7 @@ def flag_lines(file, flags):
 
 
 def requirement_lines(file, case, most=None):
-    """Return the requirements that a case checks, with their numbers, at most so many of them."""
+    """Return the requirements of a case with their numbers, the first `most` in words."""
     found = requirements.of_case(file["function"], case["id"])
     shown, rest = found[:most], [name for name, _ in found[most:]] if most else []
     more = [f"and {', '.join(rest)}"] if rest else []
