@@ -18,6 +18,7 @@ import re
 import secrets
 import tempfile
 import time
+from pathlib import Path
 
 import hypothesis
 from hypothesis import HealthCheck, Phase
@@ -37,8 +38,13 @@ def main(fuzzer, argv):
     """Fuzz; return 1 if there is a finding."""
     options = parsed(fuzzer, argv)
     print(f"seed {options.seed}", flush=True)
-    run = Run(fuzzer, options)
-    run.all_cases()
+    run, here = Run(fuzzer, options), Path.cwd()
+    with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
+        os.chdir(folder)  # drawing a call may write a file that the call reads
+        try:
+            run.all_cases()
+        finally:
+            os.chdir(here)
     print(run.table())
     return int(bool(run.findings))
 
