@@ -321,12 +321,12 @@ def test_a_worker_has_one_openmp_thread_and_the_caller_keeps_its_own(workers):
 
 
 @EVERY
-def test_waiting_is_sampling_and_a_workers_own_time_is_not(workers):
+def test_waiting_is_sampling_and_what_the_sampler_records_itself_is_not_added(workers):
+    """It is part of the wait, or it ran in a worker beside the training."""
     sampler = Sampler(lambda batch: record("sampling", 1e6))
     with Meter() as profile:
         list(prefetcher(sampler, workers=workers))
-    assert (profile.seconds["sampling"] > 1e6) == (not workers)
-    assert profile.seconds["sampling"] > 0
+    assert 0 < profile.seconds["sampling"] < 1e6
 
 
 BAD = {
