@@ -1,6 +1,7 @@
 """The BLAS in use: SciPy's, until `use` is given another one's functions."""
 
 from cython cimport floating
+from libc.stdint cimport uint16_t
 from scipy.linalg.cython_blas cimport dgemm, sgemm
 
 from fastimpl._aggregate cimport step_of
@@ -12,16 +13,29 @@ ctypedef void (*SGEMM)(
 ctypedef void (*DGEMM)(
     char*, char*, int*, int*, int*, double*, double*, int*, double*, int*, double*, double*, int*
 ) noexcept nogil
+ctypedef void (*BGEMM)(
+    char*, char*, int*, int*, int*, float*, uint16_t*, int*, uint16_t*, int*, float*, float*, int*
+) noexcept nogil
 
 cdef SGEMM in_float32 = <SGEMM>sgemm
 cdef DGEMM in_float64 = <DGEMM>dgemm
+cdef BGEMM in_bfloat16 = NULL
 
 
-def use(size_t sgemm_at=0, size_t dgemm_at=0):
-    """Call the functions at these addresses, SciPy's at 0; no product may be running."""
-    global in_float32, in_float64
+def use(size_t sgemm_at=0, size_t dgemm_at=0, size_t bgemm_at=0):
+    """Call the functions at these addresses; no product may be running.
+
+    At 0 they are SciPy's, which has none for bfloat16.
+    """
+    global in_float32, in_float64, in_bfloat16
     in_float32 = <SGEMM><void*>sgemm_at if sgemm_at else <SGEMM>sgemm
     in_float64 = <DGEMM><void*>dgemm_at if dgemm_at else <DGEMM>dgemm
+    in_bfloat16 = <BGEMM><void*>bgemm_at
+
+
+def multiplies_bfloat16():
+    """Return whether this BLAS has products of bfloat16."""
+    return in_bfloat16 != NULL
 
 
 cdef void gemm(
@@ -47,6 +61,22 @@ cdef void gemm(
             &op_b, &op_a, &cols, &rows, &inner, &one, <float*>B, &ldb, <float*>A, &lda,
             &beta, C, &ldc
         )
+
+
+cdef void gemm_bfloat16(
+    bint transpose_a, bint transpose_b, int rows, int cols, int inner,  # IN
+    const uint16_t* A, int lda, const uint16_t* B, int ldb, float beta,  # IN
+    float* C,  # INOUT
+    int ldc  # IN
+) noexcept nogil:
+    """As `gemm`, for factors in bfloat16; products are added in float32."""
+    cdef float one = 1
+    cdef char op_a = b"T" if transpose_a else b"N"
+    cdef char op_b = b"T" if transpose_b else b"N"
+    in_bfloat16(
+        &op_b, &op_a, &cols, &rows, &inner, &one, <uint16_t*>B, &ldb, <uint16_t*>A, &lda,
+        &beta, C, &ldc
+    )
 
 
 def product(

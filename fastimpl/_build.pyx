@@ -81,9 +81,10 @@ def build_info():
         instructions that every kernel may use; 'arch': the compiler's ``-march``; 'clones':
         whether random draws and dropout have code for wider vectors too, which the processor
         chooses; 'blas': the library that dense products call in this process, and why it was
-        chosen.
+        chosen; 'bfloat16': how many times as fast these products are with factors in bfloat16,
+        measured when it is asked for.
     """
-    from fastimpl._blas_choice import chosen  # once the kernels are there
+    from fastimpl._blas_choice import chosen, speed_of_bfloat16  # once the kernels are there
 
     return {
         "openmp": GNN_OPENMP,
@@ -92,4 +93,5 @@ def build_info():
         "arch": GNN_ARCH.decode(),
         "clones": bool(GNN_HAS_CLONES),
         "blas": chosen(),
+        "bfloat16": round(speed_of_bfloat16(), 1),
     }

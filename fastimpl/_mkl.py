@@ -14,10 +14,11 @@ SEQUENTIAL, LP64, AUTO = 1, 0, 2  # MKL's numbers: no threads, integers of 32 bi
 
 
 class Functions(NamedTuple):
-    """Where a library's sgemm and dgemm are in memory, as Fortran calls them."""
+    """Where a library's products are in memory, as Fortran calls them."""
 
     sgemm: int
     dgemm: int
+    gemm_bf16bf16f32: int  # factors in bfloat16, sums in float32
 
 
 def installed():

@@ -8,7 +8,7 @@ dense product is cut into blocks by its shape alone, each of which one thread gi
 import numpy as np
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
 from fastimpl._aggregate cimport (
@@ -21,7 +21,7 @@ from fastimpl._aggregate cimport (
     step_of,
     sum_row,
 )
-from fastimpl._blas cimport gemm
+from fastimpl._bfloat16 cimport Rounded, multiply, rounded_of
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._types cimport gnn_seconds
 
@@ -56,6 +56,16 @@ def partial_sums(Py_ssize_t inner, Py_ssize_t rows):
     """Return how many partial sums `matmul_t` needs room for, for a result with `rows` rows."""
     cdef Py_ssize_t covered = inner_rows(inner, rows)
     return (inner + covered - 1) // covered
+
+
+def block_of_a_sum(Py_ssize_t inner, Py_ssize_t rows):
+    """Return how many rows and columns of A a thread of `matmul_t` multiplies at a time."""
+    return min(inner, inner_rows(inner, rows)), columns_of_a_cut(rows)
+
+
+cdef Py_ssize_t columns_of_a_cut(Py_ssize_t rows) noexcept nogil:
+    """Return how many rows of its result a partial sum covers."""
+    return rows if rows < WIDE else (rows + 31) // 32 * 16
 
 
 cdef inline void sum_part(
@@ -160,7 +170,7 @@ def spmm_matmul(
     floating[:, :] Y,  # OUT
     const floating[:, :] M, const floating[:, :] B, bint transpose_b,  # IN
     floating[:, :] C,  # OUT
-    const floating[::1] bias, bint relu  # IN
+    const floating[::1] bias, bint relu, low=None  # IN
 ):
     """Y = A X, and C = M op(B) + bias or its ReLU, where Y is M or some of its columns.
 
@@ -176,6 +186,7 @@ def spmm_matmul(
     cdef const floating* b
     cdef double begin, middle
     cdef double[:, ::1] seconds = np.zeros((blocks, 2))
+    cdef Rounded in_low = rounded_of(low)
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0 or f == 0:
         raise ValueError("a fused product needs rows and columns")
@@ -198,8 +209,8 @@ def spmm_matmul(
         if stopped(&watch):
             continue
         middle = gnn_seconds()
-        gemm[floating](
-            False, transpose_b, <int>(last - first), <int>cols, inner,
+        multiply[floating](
+            &in_low, threadid(), 0, False, transpose_b, <int>(last - first), <int>cols, inner,
             &M[0, 0] + first * lda, lda, &B[0, 0], ldb, 0, &C[0, 0] + first * ldc, ldc
         )
         finish[floating](&C[0, 0] + first * ldc, c_step, last - first, cols, b, relu)
@@ -212,7 +223,7 @@ def spmm_matmul(
 def matmul(
     const floating[:, :] A, const floating[:, :] B, bint transpose_b,  # IN
     floating[:, :] C,  # INOUT
-    bint add, const floating[::1] bias, bint relu, Py_ssize_t rows=0  # IN
+    bint add, const floating[::1] bias, bint relu, Py_ssize_t rows=0, low=None  # IN
 ):
     """C = A op(B) + bias, or its ReLU, or added to C where `add`; a block of rows at a time.
 
@@ -223,6 +234,7 @@ def matmul(
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
     cdef const floating* b
+    cdef Rounded in_low = rounded_of(low)
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0:
         return
@@ -239,8 +251,8 @@ def matmul(
             continue
         first = i * rows
         last = min(first + rows, n)
-        gemm[floating](
-            False, transpose_b, <int>(last - first), <int>cols, <int>inner,
+        multiply[floating](
+            &in_low, threadid(), 0, False, transpose_b, <int>(last - first), <int>cols, <int>inner,
             &A[0, 0] + first * lda, lda, &B[0, 0], ldb, beta, &C[0, 0] + first * ldc, ldc
         )
         finish[floating](&C[0, 0] + first * ldc, ldc, last - first, cols, b, relu)
@@ -251,7 +263,8 @@ def matmul_apart(
     const floating[:, :] A, const floating[:, :] B,  # IN
     floating[:, :] C, floating[:, :] D,  # OUT
     const floating[::1] bias, bint relu,  # IN
-    floating[:, :, ::1] room  # OUT
+    floating[:, :, ::1] room,  # OUT
+    low=None  # IN
 ):
     """C || D = A B, and D + bias or its ReLU for D; `room` has a block of both for each thread.
 
@@ -265,6 +278,7 @@ def matmul_apart(
     cdef const floating* b = &bias[0] if bias is not None else NULL
     cdef floating* block
     cdef int team = <int>room.shape[0]
+    cdef Rounded in_low = rounded_of(low)
     cdef Watch watch = new_watch()
     if n == 0 or c == 0 or d == 0 or inner == 0:
         raise ValueError("a product to be taken apart needs rows and columns")
@@ -276,8 +290,8 @@ def matmul_apart(
         first = i * rows
         last = min(first + rows, n)
         block = &room[threadid(), 0, 0]
-        gemm[floating](
-            False, False, <int>(last - first), <int>(c + d), inner,
+        multiply[floating](
+            &in_low, threadid(), 0, False, False, <int>(last - first), <int>(c + d), inner,
             &A[0, 0] + first * lda, lda, &B[0, 0], ldb, 0, block, <int>(c + d)
         )
         finish[floating](block + c, c + d, last - first, d, b, relu)
@@ -289,16 +303,19 @@ def matmul_apart(
 
 
 def matmul_t(
-    const floating[:, :] A, const floating[:, :] B, floating[:, :] C, floating[:, :, ::1] sums
+    const floating[:, :] A, const floating[:, :] B,  # IN
+    floating[:, :] C, floating[:, :, ::1] sums,  # OUT
+    low=None  # IN
 ):
     """C = A^T B: a partial sum for each block of rows of A and B, then their sum in order."""
     cdef Py_ssize_t inner = A.shape[0], rows = C.shape[0], cols = C.shape[1]
     cdef Py_ssize_t block = inner_rows(inner, rows), blocks = sums.shape[0]
-    cdef Py_ssize_t cut = rows if rows < WIDE else (rows + 31) // 32 * 16
+    cdef Py_ssize_t cut = columns_of_a_cut(rows)
     cdef Py_ssize_t cuts = (rows + cut - 1) // cut if rows else 0
     cdef Py_ssize_t i, j, k, r, first
     cdef int lda, ldb
     cdef floating* c
+    cdef Rounded in_low = rounded_of(low)
     cdef Watch watch = new_watch()
     if rows == 0 or cols == 0:
         return
@@ -310,8 +327,8 @@ def matmul_t(
         for i in prange((rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1):
             if stopped(&watch):
                 continue
-            gemm[floating](
-                True, False, <int>min(64, rows - i * 64), <int>cols, <int>inner,
+            multiply[floating](
+                &in_low, threadid(), 0, True, False, <int>min(64, rows - i * 64), <int>cols, <int>inner,
                 &A[0, 0] + i * 64, lda, &B[0, 0], ldb, 0, &C[i * 64, 0], <int>step_of(C)
             )
         raise_if_stopped(&watch)
@@ -321,8 +338,8 @@ def matmul_t(
             continue
         i, j = k // cuts, k % cuts * cut
         first = i * block
-        gemm[floating](
-            True, False, <int>min(cut, rows - j), <int>cols, <int>min(block, inner - first),
+        multiply[floating](
+            &in_low, threadid(), first, True, False, <int>min(cut, rows - j), <int>cols, <int>min(block, inner - first),
             &A[0, 0] + first * lda + j, lda, &B[0, 0] + first * ldb, ldb,
             0, &sums[i, j, 0], <int>cols
         )

@@ -2,13 +2,15 @@
 
 from time import perf_counter
 
+import numpy as np
 import scipy.linalg.cython_blas  # noqa: F401 -- the BLAS of the kernels
 
-from fastimpl import _adjacency, _blas_choice, _propagation
+from fastimpl import _adjacency, _bfloat16, _blas, _blas_choice, _propagation
 from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._trials import quicker
 from fastimpl._twin import twin
+from refimpl._support.bfloat16 import rounds
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import blas_was_loaded, one_blas_thread
 from refimpl.adjacency import Adjacency
@@ -98,6 +100,7 @@ def matmul_into(A, B, C, *, transpose_b=False, add=False, bias=None, relu=False)
 def _dense_into(A, B, C, transpose_b, add, bias, relu):
     count(dense=A.shape[0] * A.shape[1] * C.shape[1])
     with one_blas_thread():
+        A, B, low = _factors(A, B, _propagation.rows_of_a_block(len(A)), A.shape[1])
         if alike.get() and add and not transpose_b:
             T = empty(C.shape, C.dtype)
             product_of_parts(_products_of, A, B, T)
@@ -106,8 +109,31 @@ def _dense_into(A, B, C, transpose_b, add, bias, relu):
         elif alike.get() and not transpose_b:
             product_of_parts(_products_of, A, B, C, bias=bias, relu=relu)
         else:
-            _propagation.matmul(A, B, transpose_b, C, add, bias, relu)
+            _propagation.matmul(A, B, transpose_b, C, add, bias, relu, low=low)
     return C
+
+
+def _factors(A, B, rows, cols):
+    """Return the factors of a product as they are multiplied, and what kernels need to round them.
+
+    Where the BLAS multiplies bfloat16, a thread rounds a block of A, of at most `rows` by `cols`
+    numbers, when it multiplies the block. Any other BLAS is given rounded factors in float32, and
+    the product takes longer than without rounding.
+    """
+    if not rounds(A) or not A.size or not B.size:
+        return A, B, None
+    if _blas.multiplies_bfloat16() and not alike.get():
+        low = empty((len(B), _bfloat16.whole_lines(B.shape[1])), np.uint16)
+        _bfloat16.lowered(B, low)
+        room = empty((max_threads(), rows * _bfloat16.whole_lines(cols)), np.uint16)
+        return A, B, (low, room)
+    return _rounded(A), _rounded(B), None
+
+
+def _rounded(X):
+    out = empty(X.shape, X.dtype)
+    _bfloat16.rounded(X, out)
+    return out
 
 
 @timed("weights")
@@ -118,7 +144,8 @@ def matmul_apart_into(A, B, C, D, *, bias=None, relu=False):
     team = min(max_threads(), -(-len(A) // rows))
     room = empty((team, rows, B.shape[1]), A.dtype)
     with one_blas_thread():
-        _propagation.matmul_apart(A, B, C, D, bias, relu, room)
+        A, B, low = _factors(A, B, rows, A.shape[1])
+        _propagation.matmul_apart(A, B, C, D, bias, relu, room, low)
 
 
 def _products_of(A, B, C, rows, bias=None, relu=False):
@@ -137,7 +164,8 @@ def _dense_t_into(A, B, C):
     count(dense=A.shape[0] * A.shape[1] * B.shape[1])
     sums = empty((_propagation.partial_sums(len(A), len(C)), *C.shape), C.dtype)
     with one_blas_thread():
-        _propagation.matmul_t(A, B, C, sums)
+        A, B, low = _factors(A, B, *_propagation.block_of_a_sum(len(A), len(C)))
+        _propagation.matmul_t(A, B, C, sums, low)
     return C
 
 
@@ -153,7 +181,8 @@ def spmm_matmul_into(graph, data, X, Y, B, C, *, M=None, transpose_b=False, bias
     def together():
         return _fused(graph, data, X, Y, M, B, C, **options)
 
-    if alike.get() or not Y.size or not C.size:
+    rounded_before = rounds(M) and not _blas.multiplies_bfloat16()
+    if alike.get() or rounded_before or not Y.size or not C.size:
         return one_by_one()
     if not may_pack(graph, X):
         return together()
@@ -164,8 +193,9 @@ def _fused(graph, data, X, Y, M, B, C, transpose_b, bias, relu):
     count(sparse=graph.e * X.shape[1], dense=M.shape[0] * M.shape[1] * C.shape[1])
     begin = perf_counter()
     with one_blas_thread():
+        _, B, low = _factors(M, B, _propagation.rows_of_a_block(len(M)), M.shape[1])
         parts = _propagation.spmm_matmul(
-            graph.start, graph.end, graph.indices, data, X, Y, M, B, transpose_b, C, bias, relu
+            graph.start, graph.end, graph.indices, data, X, Y, M, B, transpose_b, C, bias, relu, low
         )
     seconds, whole = perf_counter() - begin, sum(parts) or 1.0
     for part, share in zip(("aggregation", "weights"), parts, strict=True):

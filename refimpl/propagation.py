@@ -8,6 +8,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
+from refimpl._support.bfloat16 import rounded, rounds
 from refimpl._support.numpy_warnings import quiet
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import one_blas_thread
@@ -106,10 +107,15 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
 
 
 @singledispatch
+def matmul(A, B):
+    """Return A B; A may be sparse. Within `bfloat16_products` dense factors are rounded first."""
+    return product(rounded(A), rounded(B)) if rounds(A) else product(A, B)
+
+
 @timed("weights")
 @quiet
-def matmul(A, B):
-    """Return A B, on NumPy's BLAS, which rounds by how many threads it has; A may be sparse."""
+def product(A, B):
+    """Return A B, on NumPy's BLAS, which rounds by how many threads it has."""
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
         if not alike.get():

@@ -261,6 +261,17 @@ def matrix(pattern, data=None):
     return result
 
 
+def nearest_bfloat16(X):
+    """Return the nearest numbers of 8 bits of precision, of two as near that with an even last bit.
+
+    The smallest step is 2^-133; what is too large for float32 is infinite.
+    """
+    fraction, exponent = np.frexp(X.astype(np.float64))
+    step = np.maximum(exponent - 8, -133)
+    with np.errstate(over="ignore"):
+        return np.ldexp(np.rint(np.ldexp(fraction, exponent - step)), step).astype(np.float32)
+
+
 def differences(function, array, h=1e-5):
     """Return the central differences of a function of no argument that reads `array`."""
     result = np.empty_like(array)

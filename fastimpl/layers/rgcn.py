@@ -13,6 +13,7 @@ from fastimpl._twin import twin
 from fastimpl.block import transpose_block
 from fastimpl.layers._shared import bias_gradient, masked
 from fastimpl.propagation import matmul_into, matmul_t_into, spmm_into, spmm_matmul_into
+from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.numpy_warnings import quiet
 from refimpl.block import Block
 from refimpl.layers.rgcn import (
@@ -73,8 +74,9 @@ def rgcn_backward(
     dC = None
     if C is not None:
         flat, bases = dW.reshape(len(A), -1), np.stack(W).reshape(len(W), -1)
-        dC = matmul_into(flat, bases, empty_like(C), transpose_b=True)
-        dW = matmul_t_into(C, flat, empty_like(bases)).reshape(len(W), *W_self.shape)
+        with bfloat16_products(False):
+            dC = matmul_into(flat, bases, empty_like(C), transpose_b=True)
+            dW = matmul_t_into(C, flat, empty_like(bases)).reshape(len(W), *W_self.shape)
     return RgcnGradients(tuple(dW), dW_self, dC, dX, bias_gradient(b, G))
 
 
@@ -89,7 +91,8 @@ def _mixed(W, C):
     if C is None:
         return W
     bases = np.stack(W).reshape(len(W), -1)
-    flat = matmul_into(C, bases, empty((len(C), bases.shape[1]), C.dtype))
+    with bfloat16_products(False):  # no product of rows
+        flat = matmul_into(C, bases, empty((len(C), bases.shape[1]), C.dtype))
     return list(flat.reshape(len(C), *W[0].shape))
 
 

@@ -15,7 +15,7 @@ from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
 from refimpl.layers import _arguments
 from refimpl.layers.dense import activate, masked
 from refimpl.profiling import count, timed
-from refimpl.propagation import matmul, spmm
+from refimpl.propagation import matmul, product, spmm
 from refimpl.streams import Stream
 
 NORMS = ("softmax", "row", "none")
@@ -315,12 +315,12 @@ def scores(heads, a):
 
 def apply(M, x):
     """Return M x, for a vector x."""
-    return matmul(M, x[:, None])[:, 0]
+    return product(M, x[:, None])[:, 0]
 
 
 def outer(x, y):
     """Return x y^T, for vectors x and y."""
-    return matmul(x[:, None], y[None])
+    return product(x[:, None], y[None])
 
 
 def leaky(x, slope):

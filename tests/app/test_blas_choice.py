@@ -38,10 +38,10 @@ def fake(monkeypatch):
     def opened(path):
         assert path == "libmkl_rt.so"
         counts.opened += 1
-        return _mkl.Functions(0, 0)
+        return _mkl.Functions(0, 0, 0)
 
     def measured(functions):
-        assert functions == (0, 0)
+        assert functions == (0, 0, 0)
         counts.measured += 1
         return counts.ratio
 
@@ -198,8 +198,8 @@ def test_measuring_leaves_scipys_blas_in_use(monkeypatch):
         "_blas",
         SimpleNamespace(use=lambda *f: (calls.append(f), use(*f)), product=_blas.product),
     )
-    assert 0 < _blas_choice.measured_ratio(_mkl.Functions(0, 0)) < np.inf
-    assert set(calls) == {(), (0, 0)} and calls[-1] == ()
+    assert 0 < _blas_choice.measured_ratio(_mkl.Functions(0, 0, 0)) < np.inf
+    assert set(calls) == {(), (0, 0, 0)} and calls[-1] == ()
 
 
 def test_measuring_that_is_interrupted_leaves_scipys_blas_in_use(monkeypatch):
@@ -212,8 +212,8 @@ def test_measuring_that_is_interrupted_leaves_scipys_blas_in_use(monkeypatch):
     fake = SimpleNamespace(use=lambda *functions: calls.append(functions), product=product)
     monkeypatch.setattr(_blas_choice, "_blas", fake)
     with pytest.raises(KeyboardInterrupt):
-        _blas_choice.measured_ratio(_mkl.Functions(1, 2))
-    assert calls == [(), (1, 2), ()]
+        _blas_choice.measured_ratio(_mkl.Functions(1, 2, 3))
+    assert calls == [(), (1, 2, 3), ()]
 
 
 def test_another_blas_forgets_what_was_tried_with_the_one_before():

@@ -7,12 +7,19 @@ import sys
 import numpy as np
 import pytest
 from comparison import RTOL, threads
-from strategies import distinct
+from oracles import nearest_bfloat16
+from strategies import distinct, even_graph
 from threadpoolctl import threadpool_info
 
 from fastimpl import _blas, _mkl
 from fastimpl._blas_choice import Choice, in_use, use
-from fastimpl.propagation import matmul_into, matmul_t_into
+from fastimpl.propagation import (
+    matmul_apart_into,
+    matmul_into,
+    matmul_t_into,
+    spmm_matmul_into,
+)
+from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.row_block_products import rows_alike
 
 DTYPES = [np.float32, np.float64]
@@ -134,6 +141,49 @@ def test_a_row_has_the_same_bits_anywhere(blas, dtype, inner, cols):
         whole = product(A)
         assert product(A[order]).tobytes() == whole[order].tobytes()
         assert product(A[-7:]).tobytes() == whole[-7:].tobytes()
+
+
+def products_of_rounded(A, B, G):
+    """Return products of a layer by all kernels that multiply, and NumPy's of rounded factors."""
+    n, inner = A.shape
+    graph = even_graph(n, min(2, n))
+    data, Y, C, D = np.ones(graph.e, A.dtype), *(np.empty_like(one) for one in (A, G, G))
+    apart = np.empty_like(G), np.empty_like(G)
+    with bfloat16_products():
+        spmm_matmul_into(graph, data, A, Y, B, C, relu=True)
+        matmul_apart_into(A, np.concatenate([B, -B], axis=1), *apart)
+        got = [
+            matmul_into(A, B, D),
+            matmul_into(G, B, np.empty_like(A), transpose_b=True),
+            matmul_t_into(A, G, np.empty_like(B)),
+            *apart,
+            C,
+        ]
+    A, B, G, Y = (nearest_bfloat16(array).astype(np.float64) for array in (A, B, G, Y))
+    pairs = [(A, B), (G, B.T), (A.T, G), (A, B), (A, -B), (Y, B)]
+    sums = [left @ right for left, right in pairs]
+    sums[-1] = np.maximum(sums[-1], 0)
+    return got, sums, [np.abs(left) @ np.abs(right) for left, right in pairs]
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, (1500, 70, 33), (2100, 600, 41)])
+def test_products_of_factors_in_bfloat16(blas, shape):
+    A, B, G = factors(shape, np.float32)
+    with threads(1):
+        got, want, sizes = products_of_rounded(A, B, G)
+    for one, right, size in zip(got, want, sizes, strict=True):
+        assert np.all(np.abs(one - right) <= 1e-5 * size)
+    for count in (2, 3):
+        with threads(count):
+            again, *_ = products_of_rounded(A, B, G)
+        assert [one.tobytes() for one in again] == [one.tobytes() for one in got]
+
+
+def test_products_of_float64_are_not_rounded(blas):
+    A, B, C = map(wide, factors((70, 33, 17), np.float64))
+    with bfloat16_products():
+        rounded = matmul_into(A, B, C).tobytes()
+    assert matmul_into(A, B, C).tobytes() == rounded
 
 
 @needs_mkl

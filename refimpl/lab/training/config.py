@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from refimpl._support import require
 from refimpl.hints import Rng
 from refimpl.lab.data.dataset import Dataset
@@ -120,6 +122,10 @@ class TrainConfig(Settings):
         Scale the rows of the last layer's output to length 1 before the classifier.
     classifier_relu : bool
         Apply a ReLU before the final sigmoid or softmax, as the papers print it (E-E8).
+    bfloat16 : bool
+        In training, round both factors of each dense product of the layers to bfloat16. Sums,
+        weights, Adam and evaluation stay float32. Needs a float32 data set. The last bits of the
+        products, and so the weights, depend on the processor and the BLAS.
     workers_a_step : int
         The number of minibatches in a step, one for each logical worker. Adam gets the mean of
         their gradients. The number of processes changes no bit of the result: see `train`. "full",
@@ -187,6 +193,12 @@ class TrainConfig(Settings):
         False,
         "apply a ReLU before the final softmax or sigmoid, as the papers print it",
         computes=True,
+    )
+    bfloat16: bool = switch(
+        False,
+        "round the factors of dense products to bfloat16 in training; sums, weights and "
+        "evaluation stay float32. Faster on processors with AMX or AVX512_BF16 where MKL is "
+        "installed",
     )
     epochs: Kept[int, int | None] = integer(
         None,
@@ -330,6 +342,8 @@ class TrainConfig(Settings):
                 f'method must be "{self.model.trained_by}" where model is "{self.model.name}", '
                 f'got "{self.method.name}"'
             )
+        if self.bfloat16 and dataset.dtype != np.float32:
+            raise ValueError(f"bfloat16 must be False where the data set is {dataset.dtype}")
         config = replace(self, model=self.model.fitted(dataset.train_graph))
         return replace(config, method=config.method.fitted(config, dataset))
 

@@ -52,6 +52,10 @@ class RunConfig(NetworkConfig, Protocol):
         """Share of the elements of a layer's input that are set to 0."""
 
     @property
+    def bfloat16(self) -> bool:
+        """Whether the factors of dense products are rounded in training."""
+
+    @property
     def workers_a_step(self) -> int:
         """Minibatches of a step."""
 
@@ -293,6 +297,21 @@ def warn_of_ignored_weights(dataset, model):
     """Warn where edges have weights that the model does not aggregate with."""
     if isinstance(dataset.train_graph, WeightedGraph) and not model.weighted:
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
+
+
+def check_bfloat16(gnn):
+    """Raise unless the layers of an implementation round factors; warn where this costs time."""
+    own = ("refimpl.", "fastimpl.")
+    layers = {name: getattr(gnn.layers, name) for name in gnn.layers.__all__}
+    for name, layer in layers.items():
+        if not layer.__module__.startswith(own):
+            raise ValueError(f"bfloat16 must be False: {name} of {gnn.__name__} does not round")
+    speed = getattr(gnn, "build_info", dict)().get("bfloat16", 0)
+    if speed <= 1:
+        warn(
+            "bfloat16 saves no time here: products are fast with MKL (pip install "
+            "'minibatch-gnn[mkl]') in fastimpl, on a processor with AMX or AVX512_BF16"
+        )
 
 
 def places_of_features(config: RunConfig) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import one_blas_thread
 from refimpl.hints import Integers, Table, bound
@@ -27,6 +28,7 @@ from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import (
     Run,
+    check_bfloat16,
     checked_features,
     warn_of_ignored_weights,
     warn_of_lost_edges,
@@ -99,6 +101,8 @@ class Trainer:
             config.model.check_graph(graph)
         if config.patience is not None and not dataset.val.size:
             raise ValueError("patience must be None where there are no validation nodes")
+        if config.bfloat16:
+            check_bfloat16(gnn)
         warn_of_lost_edges(dataset)
         warn_of_ignored_weights(dataset, config.model)
         f_in = dataset.features.shape[1]
@@ -150,7 +154,8 @@ class Trainer:
         if self.closed:
             raise ValueError("the trainer is closed")
         begin, before = perf_counter(), sum(self.meter.seconds.values())
-        with self.meter, one_blas_thread():
+        rounding = bfloat16_products(self.config.bfloat16)
+        with self.meter, one_blas_thread(), rounding:
             alone, iterations = self.team.workers == 1, self.iterations
             step = iterations.iteration() if alone else self.team.step(self._iteration)
             if alone and getattr(iterations, "moves_weights", False):
