@@ -35,7 +35,8 @@ def kernel_about(kernel):
     if source["paper"] != "common":
         place = f"{NAMES[source['paper']]} {place}"
     if source["lines"]:
-        place += f", lines {source['lines'].replace('-', '–')}"
+        several = re.search("[-,]", source["lines"])
+        place += f", {'lines' if several else 'line'} {source['lines'].replace('-', '–')}"
     parts = [f"*{place}*", *learned(source), f"reference {{py:obj}}`{path_of(kernel)}`"]
     errors = sum("error" in case for case in cases)
     parts.append(f"{len(cases)} cases, {errors} of them errors")
@@ -78,7 +79,7 @@ def kernel_flags(kernel):
     file, rows = files()[kernel], []
     for flag, meaning in file["flags"].items():
         cases = [case["id"] for case in file["cases"] if flag in case["flags"]]
-        rows.append((f"`{flag}`", meaning, some(cases)))
+        rows.append((f"`{flag}`", plain(meaning), some(cases)))
     titles = ("flag", "what a port that fails there has overlooked", "cases")
     made = table(titles, rows, (), "kernel-table")
     return folded(f"{counted(rows, 'flag')} of its cases", made)
