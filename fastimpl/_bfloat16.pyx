@@ -19,7 +19,7 @@ cdef extern from *:
     #include "fastimpl/_clones.h"
     static inline uint32_t gnn_nearest(uint32_t bits)
     {
-        const uint32_t nan = -(uint32_t)((bits & 0x7fffffffu) > 0x7f800000u); /* all ones, or none */
+        const uint32_t nan = -(uint32_t)((bits & 0x7fffffffu) > 0x7f800000u); /* all 1, or 0 */
         return ((bits + 0x7fffu + (bits >> 16 & 1)) & ~nan) | ((bits | 0x400000u) & nan);
     }
     GNN_CLONES static void gnn_to_bfloat16(const float* x, uint16_t* y, ptrdiff_t d)
@@ -90,8 +90,9 @@ cdef void multiply(
     int ldc  # IN
 ) noexcept nogil:
     """As `gemm`; with `low`, A is rounded and B is replaced by rows of it from `first` on."""
-    cdef Py_ssize_t i, lines = inner if transpose_a else rows, width = rows if transpose_a else inner
-    cdef Py_ssize_t step = whole_lines(width)
+    cdef Py_ssize_t lines = inner if transpose_a else rows
+    cdef Py_ssize_t width = rows if transpose_a else inner
+    cdef Py_ssize_t i, step = whole_lines(width)
     cdef uint16_t* room
     if floating is float and low.B != NULL:
         room = low.room + thread * low.size

@@ -21,7 +21,6 @@ import scipy
 from threadpoolctl import threadpool_info
 
 from fastimpl import _blas, _mkl
-from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.processor import processor
 from refimpl._support.row_block_products import parts_of
 from refimpl._support.thread_limits import one_blas_thread
@@ -160,24 +159,6 @@ def measured_ratio(functions):
         _blas.use()
     seconds = {name: sum(best[name, kind] for kind in PRODUCTS) for name in sides}
     return seconds["scipy"] / seconds["mkl"]
-
-
-@cache
-def speed_of_bfloat16():
-    """Return how many times as fast a dense product is whose factors are rounded to bfloat16."""
-    from fastimpl.propagation import matmul_into  # which chose the BLAS
-
-    rng = np.random.default_rng(0)
-    A, B, C = (rng.standard_normal((SIDE, SIDE), np.float32) for _ in range(3))
-    best = {False: math.inf, True: math.inf}
-    end = clock() + SECONDS
-    while math.inf in best.values() or clock() < end:
-        for on in best:
-            with bfloat16_products(on):
-                begin = clock()
-                matmul_into(A, B, C)
-                best[on] = min(best[on], clock() - begin)
-    return best[False] / best[True]
 
 
 def file_of(key):

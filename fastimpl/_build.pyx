@@ -84,7 +84,8 @@ def build_info():
         chosen; 'bfloat16': how many times as fast these products are with factors in bfloat16,
         measured when it is asked for.
     """
-    from fastimpl._blas_choice import chosen, speed_of_bfloat16  # once the kernels are there
+    from fastimpl._blas_choice import chosen  # once the kernels are there
+    from fastimpl.propagation import speed_of_bfloat16
 
     return {
         "openmp": GNN_OPENMP,

@@ -8,7 +8,7 @@ dense product is cut into blocks by its shape alone, each of which one thread gi
 import numpy as np
 from cython cimport floating
 from cython.parallel cimport prange, threadid
-from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from fastimpl._aggregate cimport (
@@ -328,8 +328,8 @@ def matmul_t(
             if stopped(&watch):
                 continue
             multiply[floating](
-                &in_low, threadid(), 0, True, False, <int>min(64, rows - i * 64), <int>cols, <int>inner,
-                &A[0, 0] + i * 64, lda, &B[0, 0], ldb, 0, &C[i * 64, 0], <int>step_of(C)
+                &in_low, threadid(), 0, True, False, <int>min(64, rows - i * 64), <int>cols,
+                <int>inner, &A[0, 0] + i * 64, lda, &B[0, 0], ldb, 0, &C[i * 64, 0], <int>step_of(C)
             )
         raise_if_stopped(&watch)
         return
@@ -339,8 +339,9 @@ def matmul_t(
         i, j = k // cuts, k % cuts * cut
         first = i * block
         multiply[floating](
-            &in_low, threadid(), first, True, False, <int>min(cut, rows - j), <int>cols, <int>min(block, inner - first),
-            &A[0, 0] + first * lda + j, lda, &B[0, 0] + first * ldb, ldb,
+            &in_low, threadid(), first, True, False, <int>min(cut, rows - j), <int>cols,
+            <int>min(block, inner - first), &A[0, 0] + first * lda + j, lda,
+            &B[0, 0] + first * ldb, ldb,
             0, &sums[i, j, 0], <int>cols
         )
     raise_if_stopped(&watch)

@@ -79,6 +79,7 @@ def test_every_file_and_its_content(run, tmp_path, gnn):
         "classifier": "dense",
         "row_l2": False,
         "classifier_relu": False,
+        "bfloat16": False,
         "epochs": 3,
         "lr": 0.01,
         "weight_decay": 0.0,
