@@ -34,6 +34,7 @@ class Case(NamedTuple):
 
 WIDTHS = (512, 1024)
 FULL = [Case(m, degree, hidden) for hidden in WIDTHS for m in MODELS for degree in (15, 60)]
+SMALL = [Case(m, 15, h, 1500, f) for m in MODELS[:2] for f, h in ((256, 256), (602, 128))]
 TINY = [Case(m, 6, hidden, 100, 20, 5) for m in MODELS for hidden in (14, 48)]
 PASSES = [Case(m, 50, 256, 50_000, 602) for m in MODELS[:3]]
 TINY_PASSES = [Case(m, 6, 16, 300, 20, 5) for m in MODELS[:3]]

@@ -24,7 +24,10 @@ STEPS = {
     "PyG": ("PyG", ("eager",)),
     "PyG, compiled": ("PyG", ("compiled",)),
     "DGL": ("DGL", ()),
+    "ours, bfloat16": ("ours", ("bfloat16",)),
+    "torch, autocast": ("torch", ("autocast",)),
 }
+IN_BFLOAT16 = ("ours, bfloat16", "torch, autocast")
 WEIGHED = {name: STEPS[name] for name in (OURS, "torch by hand", "PyG", "DGL")}  # their memory
 PRODUCTS = {
     OURS: ("ours", ("fastimpl",)),
@@ -168,7 +171,7 @@ class Plan:
     def __init__(self, threads, rounds, quick=False, matching="", hidden=(512,)):
         self.threads, self.rounds, self.quick = threads, rounds, quick
         full = [case for case in cases.FULL if case.hidden in hidden]
-        steps = cases.TINY if quick else full
+        steps = cases.TINY if quick else [*cases.SMALL, *full]
         self.jobs = {
             "subgraphs": [Subgraphs(kind, 0, 100) for kind in SAMPLERS]
             if quick

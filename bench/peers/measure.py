@@ -25,6 +25,7 @@ from bench.timing import Times, in_turns, summary
 PAUSE = 0.25  # seconds for threads of the contestant before to go to sleep: Intel's spin for 0.2
 TURN, CALLS = 0.05, 16  # seconds of a turn at least, where up to so many calls make it so long
 SLOW, LONG = 10, 1.0  # so many times the fastest, and seconds a call: measured once
+BFLOAT16 = 0.2  # of an array's norm: how far factors of 8 bits may move gradients
 DRAWS = 8  # whose sizes are compared
 
 
@@ -155,7 +156,11 @@ class Run:
         products = described["products"]
         interpreted = self.plan.quick and case != self.plan.jobs["steps"][0]
         tasks, lacking = self.ready("steps", "step", described, interpreted=interpreted)
-        compare({name: self.answer(name, who) for name, who in tasks.items()})
+        answers = {name: self.answer(name, who) for name, who in tasks.items()}
+        rounded = [answers.pop(name) for name in jobs.IN_BFLOAT16 if name in answers]
+        compare(answers)
+        for answer in rounded:
+            compare({jobs.OURS: answers[jobs.OURS], "bfloat16": answer}, BFLOAT16)
         dense = {"dense, SciPy": "ours", "dense, fastimpl": "ours", "dense, torch": "torch"}
         dense = {name: who for name, who in dense.items() if who in self.contestants}
         for name, who in dense.items():

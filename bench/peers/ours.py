@@ -10,6 +10,7 @@ from bench.probes import triad_rate
 from fastimpl._trials import ROUNDS
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Graph, Sampler, as_graph
+from refimpl._support.bfloat16 import bfloat16_products
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation
 
 LR = 0.01
@@ -19,20 +20,23 @@ NAMES = {"frontier": "bucket", "edge": "edge", "walks": "random_walk"}
 class Step(Passes):
     """A training step: forward, backward, Adam."""
 
-    def __init__(self, case):
+    def __init__(self, case, way="float32"):
+        self.in_bfloat16 = way == "bfloat16"
         with np.load(case["path"]) as arrays:
             super().__init__(case, {name: arrays[name] for name in arrays.files}, fastimpl)
         self.moments, self.t = None, 0
 
     def answer(self):
         """Return loss and gradients of the first step; do some more, for products try both ways."""
-        loss, gradients = self.backward()
-        for _ in range(2 * ROUNDS):
-            self.backward()
+        with bfloat16_products(self.in_bfloat16):
+            loss, gradients = self.backward()
+            for _ in range(2 * ROUNDS):
+                self.backward()
         return {"loss": loss, **gradients}
 
     def __call__(self):
-        _, gradients = self.backward()
+        with bfloat16_products(self.in_bfloat16):
+            _, gradients = self.backward()
         if self.moments is None:
             self.moments = {
                 name: (np.zeros_like(W), np.zeros_like(W)) for name, W in self.weights.items()

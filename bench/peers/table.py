@@ -1,7 +1,7 @@
 """The result of a run as Markdown: one table for each kind of job, ratios of times from one run."""
 
 from bench.markdown import milliseconds, significant, table, threads_title
-from bench.peers.jobs import OURS, TOGETHER, WAYS, beside
+from bench.peers.jobs import IN_BFLOAT16, OURS, TOGETHER, WAYS, beside
 
 LEGEND = (
     "`~`: the middle half spreads over more than a quarter of the median; `*`: timed once, being "
@@ -25,7 +25,8 @@ NOTES = {
     "steps": (
         "torch by hand has no autograd, products in our order and kept buffers; PyG and DGL are "
         "their layers and autograd. The dense products alone are the faster of SciPy's BLAS on its "
-        "own threads and the layers' own calls.",
+        "own threads and the layers' own calls. torch, autocast is autograd with the features in "
+        "bfloat16 and MKL's sparse products in float32.",
     ),
     "inference": (
         "Ours is `Evaluation`, made beforehand as training does, without a bound on memory; torch "
@@ -34,6 +35,8 @@ NOTES = {
         "NeighborLoader of all neighbours, 1,024 nodes a batch.",
     ),
 }
+
+ROUNDED, AUTOCAST = IN_BFLOAT16
 
 
 def render(result):
@@ -108,7 +111,8 @@ def ratio(one, name, ours=OURS):
 
 def fastest(one, kind):
     """Return the name of the fastest way that is not ours, or None."""
-    peers = [name for name in WAYS[kind] if name in one["times"] and name != OURS]
+    others = (name for name in WAYS[kind] if name in one["times"])
+    peers = [name for name in others if name not in (OURS, *IN_BFLOAT16)]
     return min(peers, key=lambda name: one["times"][name].median, default=None)
 
 
@@ -203,8 +207,9 @@ def bandwidths(found):
 def steps(found):
     """Yield the table of training steps."""
     names = present("steps", found)
-    yield "A training step of 2 layers and a classifier, n = {s:,}, float32:".format(**found[0])
-    titles = ["model", "mean degree", "hidden", "threads", *names, "fastest peer", "over ours"]
+    yield "A training step of 2 layers and a classifier, float32 but where a title says bfloat16:"
+    titles = ["model", "n", "features", "mean degree", "hidden", "threads", *names]
+    titles += ["fastest peer", "over ours", "autocast over ours, bfloat16"]
     titles += ["dense products alone", "ours over them", "GF/s: SciPy's BLAS", "GF/s: torch's"]
     yield from ["", *table(titles, [step_row(one, names) for one in found])]
 
@@ -215,9 +220,10 @@ def step_row(one, names):
     alone = min(("dense, SciPy", "dense, fastimpl"), key=lambda name: times[name].median)
     theirs = times.get("dense, torch")
     return [
-        *(one[name] for name in ("model", "degree", "hidden", "threads")),
+        *(one[name] for name in ("model", "s", "f", "degree", "hidden", "threads")),
         *(cell(one, name) for name in names),
         *best(one, "steps"),
+        ratio(one, AUTOCAST, ROUNDED) if ROUNDED in times else "-",
         milliseconds(times[alone]),
         f"{times[OURS].median / times[alone].median:.2f}",
         f"{flops / times[alone].median:.1f}",

@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 
+from bench.peers.autocast import Autocast
 from bench.peers.hand_inference import Inference
 from bench.peers.hand_written import HandWritten
 from bench.peers.protocol import serve
@@ -55,7 +56,9 @@ class Product:
 
 
 def step(case, way):
-    """Return a step, eager or compiled."""
+    """Return a step, eager, compiled, or by autograd in bfloat16."""
+    if way == "autocast":
+        return Step(Autocast(case, arrays(case)))
     return Step(HandWritten(case, arrays(case)), compiled=way == "compiled")
 
 

@@ -205,6 +205,7 @@ def steps(**more):
         "hidden": 512,
         "threads": 1,
         "s": 8000,
+        "f": 602,
         "e": 1,
         "times": {name: timing.Times(s, s, 0.0) for name, s in (seconds | dense).items()},
         "once": ["DGL"],
