@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import ClassVar
+from types import ModuleType
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
@@ -76,7 +79,7 @@ class ClusterIterations:
 
     cache, moves_weights = None, True
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         settings, seed = run.config.method, run.config.rng
         self.run = run
         with timed("sampling"):
@@ -90,7 +93,7 @@ class ClusterIterations:
             )
         self.pool = run.ahead(pool, attrgetter("nodes"))
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next union of clusters; return its `Step`."""
         run = self.run
         done = run.gnn.graph_iteration(
@@ -98,7 +101,7 @@ class ClusterIterations:
         )
         return Step(done.loss, done.gradients, len(done.nodes))
 
-    def close(self):
+    def close(self) -> None:
         """End the pool's thread."""
         self.pool.close()
 
@@ -145,7 +148,7 @@ def grow_clusters(graph: Graph, parts: Int, key: Int) -> Ids:
     return np.array(cluster, np.int32)
 
 
-def halved_clusters(gnn, graph, parts, key):
+def halved_clusters(gnn: ModuleType, graph: Graph, parts: int, key: int) -> Ids:
     """Return what `grow_clusters` does, by halves of halves: recursive bisection.
 
     A half grows as a cluster does, the other half is the rest. O((n + e) log parts) time.
@@ -174,13 +177,15 @@ def halved_clusters(gnn, graph, parts, key):
     return cluster
 
 
-def _grow(graph, c, room, starts, cluster, links):
+def _grow(
+    graph: Graph, c: int, room: int, starts: Iterator[int], cluster: list[int], links: list[int]
+) -> None:
     """Give cluster c `room` free nodes; `links`, all 0 at first, is left as it was.
 
     ``queues[k]`` holds nodes that got k links, some of which have more by now, or are taken: a
     node is in the queue of each number it went through, so it is found in the highest first.
     """
-    queues: list[deque] = [deque()]
+    queues: list[deque[int]] = [deque()]
     met, most = [], 0
     while room:
         while most and not queues[most]:
@@ -219,12 +224,14 @@ class ClusterOrder:
         Clusters in a batch.
     """
 
-    def __init__(self, gnn, partition, seed, together=1):
+    def __init__(
+        self, gnn: ModuleType, partition: NDArray[Any], seed: int, together: int = 1
+    ) -> None:
         by_cluster = np.argsort(partition, kind="stable").astype(np.int32)
         bounds = np.flatnonzero(np.diff(np.sort(partition))) + 1
         self.clusters = np.split(by_cluster, bounds)  # each ascending
         self.shuffle = Shuffle(gnn, len(self.clusters), together, seed)
 
-    def nodes(self, iteration):
+    def nodes(self, iteration: int) -> Ids:
         """Return the nodes of an iteration, ascending."""
         return np.sort(np.concatenate([self.clusters[c] for c in self.shuffle.batch(iteration)]))
