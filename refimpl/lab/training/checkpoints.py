@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +12,13 @@ from refimpl._support import require
 from refimpl._support.untrusted_files import read_npz, reading
 from refimpl._support.whole_files import replacing
 from refimpl.hints import FilePath
-from refimpl.lab.hints import Weights
 from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.state import EpochRecord, TrainState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from refimpl.lab.hints import Weights
 
 FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")

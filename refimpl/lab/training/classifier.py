@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from refimpl._support import require
@@ -31,6 +30,7 @@ from refimpl.lab.training.samples import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
     from typing_extensions import Self
 else:

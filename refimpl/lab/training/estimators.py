@@ -53,9 +53,7 @@ def estimator(cls: Any) -> Any:
     if issubclass(cls, BaseEstimator):
         return cls
 
-    def reduced(
-        self: Any,
-    ) -> tuple[Any, ...]:  # pickle finds `cls` by its name, but not the class made here
+    def reduced(self: Any) -> Any:  # pickle finds `cls` by its name, but not the class made here
         return _unfitted, (cls,), self.__getstate__()
 
     names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__reduce__": reduced}

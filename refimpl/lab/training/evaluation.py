@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ from refimpl.lab.training.models.base import stages_of
 from refimpl.lab.training.stack import weights_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from numpy.typing import NDArray
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     Load: TypeAlias = Callable[[Ids], Matrix[Any] | Sparse]
     Rows: TypeAlias = Loaded | InMemory | OnDisk | SharedRows
+    Operands: TypeAlias = tuple[Any, ...]  # one a hop
 
 UNBOUNDED = 2**62
 ENTRY_BYTES, ROW_BYTES = 72, 64  # of positions and the like, for an entry and for a row
@@ -163,9 +164,7 @@ class Evaluation:
         self.passes = passes_of(stack)
         self.needed = Needed(graph, ids, sum(one.hops for one in self.passes))
         self.plans = self._plans()
-        self.operands: dict[
-            int, tuple[Any, ...]
-        ] = {}  # by pass: of those that are one block, and small
+        self.operands: dict[int, Operands] = {}  # by pass: of those that are one block, and small
         self.matrix: Any = None  # of the whole graph, where that is one block
 
     def run(self, weights: Weights, load: Load, embeddings: bool = False) -> FullGraphPass:
@@ -215,9 +214,7 @@ class Evaluation:
             rows.close()
             return FullGraphPass(found, logits[self.back])
 
-    def _inputs(
-        self, number: int, first: int, last: int, rows: Rows
-    ) -> tuple[tuple[Any, ...], Any]:
+    def _inputs(self, number: int, first: int, last: int, rows: Rows) -> tuple[Operands, Any]:
         """Return what each hop of a pass aggregates with, and its input, for some rows."""
         one, plan = self.passes[number], self.plans[number]
         if not one.hops:
@@ -239,7 +236,7 @@ class Evaluation:
             self.operands[number] = operands
         return operands, rows.take(self.gnn, slice(None) if whole else at)
 
-    def _of_the_graph(self, one: Pass) -> tuple[Any, ...] | None:
+    def _of_the_graph(self, one: Pass) -> Operands | None:
         """Return what a pass over all nodes aggregates with: the same matrix for all, if small."""
         graph, matrix = self.needed.graph, self.matrix
         if matrix is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import count
 from math import inf
@@ -21,6 +20,8 @@ from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
     from refimpl.hints import Absent, Ids, Matrix, Sparse
     from refimpl.history.cache import BidirectionalCache
     from refimpl.history.iteration import FreshStep
@@ -51,9 +52,8 @@ class FreshIterations:
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
-        self.others: list[
-            Generator[Any, None, None]
-        ] = []  # minibatches of forward-only passes, once there are such passes
+        # minibatches of forward-only passes, once there are such passes
+        self.others: list[Generator[Any, None, None]] = []
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.caches = {w: self._cache(w) for w in run.turns.mine}

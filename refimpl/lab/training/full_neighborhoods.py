@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, WeightedGraph
-from refimpl.hints import Absent, FloatDtype, Floats, Ids, Positions
 from refimpl.typed import TypedGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Absent, FloatDtype, Floats, Ids, Positions
 
 ROWS = 2**16  # whose costs are summed at a time
 ENTRIES = 2**20  # that are looked at together where nothing is computed
@@ -226,4 +230,5 @@ def _pieces(graph: Graph, nodes: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _entries(graph: Graph, nodes: Ids) -> Positions:
-    return entries_of_rows(graph.start[nodes], graph.end[nodes])
+    entries: Positions = entries_of_rows(graph.start[nodes], graph.end[nodes])
+    return entries

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from refimpl.samplers.neighbor import Minibatch
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from types import ModuleType
 
     from refimpl.block import MFG

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.config import PARTS, TrainConfig, config_from
@@ -12,6 +11,9 @@ from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.settings import settings_of, to_json
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.sampling import KERNELS, Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 
 class Printed(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -22,6 +22,8 @@ from refimpl.profiling import timed
 from refimpl.samplers.neighbor import mfgs_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
     from typing_extensions import Self
 
     from refimpl.lab.training.run import Run

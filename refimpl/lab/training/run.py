@@ -10,7 +10,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from refimpl._support.user_warnings import warn
@@ -29,6 +28,8 @@ from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from refimpl.block import Block
     from refimpl.graph import Graph, Subgraph
     from refimpl.hints import Floats, Ids, Mask, Matrix, Sparse

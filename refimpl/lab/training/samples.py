@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refimpl._support import require
 from refimpl.graph import Graph, as_graph
-from refimpl.hints import Integers, Positions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Integers, Positions
 
 UNLABELLED = -1  # as in scikit-learn's own semi-supervised estimators
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from refimpl.lab.training.sparse_inputs import dropped_entries
 from refimpl.streams import ATTENTION, DROPOUT, INIT, NODE_DROPOUT, key
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from refimpl.block import MFG, Block
@@ -245,9 +245,7 @@ class Passes:
         self.gnn, self.weights, self.iteration = stack.gnn, weights, iteration
         self.config, self.places = stack.config, list(stack.layers.items())
         self.depth, self.loss = stack.depth, stack.loss
-        self.kept: dict[
-            int, tuple[Any, ...]
-        ] = {}  # by layer: A, its input as it was used, what else
+        self.kept: dict[int, Any] = {}  # by layer: A, its input as it was used, what else
         self.nodes: dict[int, Ids] = {}  # by layer: those of the rows of its input
         self.gradients: Weights = {}
         self.own = True  # whether G may be overwritten: its layer does not need it any more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.training.methods.base import hop_fanouts
@@ -10,6 +9,8 @@ from refimpl.profiling import timed
 from refimpl.samplers.neighbor import Minibatch
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
+
     from refimpl.hints import Absent, Ids
     from refimpl.history.iteration import FreshStep
     from refimpl.lab.training.run import Run

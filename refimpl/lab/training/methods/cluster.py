@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from types import ModuleType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
@@ -23,6 +20,12 @@ from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key, pick_without_replacement
 from refimpl.training.subgraph_pool import Pool, one_by_one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

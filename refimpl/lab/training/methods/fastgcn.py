@@ -6,7 +6,6 @@ Sampling".
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,6 +20,7 @@ from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import integers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
 
     from refimpl.adjacency import Adjacency

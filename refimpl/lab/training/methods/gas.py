@@ -6,7 +6,6 @@ Networks via Historical Embeddings".
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -15,7 +14,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl.block import Block, entries_of_rows, sources
-from refimpl.hints import Ids, Integers, Positions
+from refimpl.hints import Integers, Positions
 from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import base
 from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
@@ -26,8 +25,10 @@ from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
     from refimpl.graph import Graph
-    from refimpl.hints import FloatDtype, Matrix
+    from refimpl.hints import FloatDtype, Ids, Matrix
     from refimpl.lab.hints import Weights
     from refimpl.lab.training.run import Minibatches
     from refimpl.lab.training.stack import Passes

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from refimpl.block import MFG
-from refimpl.hints import Fanouts, Ids
+from refimpl.hints import Fanouts
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.methods import base
@@ -17,6 +16,11 @@ from refimpl.lab.training.run import Run, RunConfig
 from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
 from refimpl.training.subgraph_pool import Pool, one_by_one
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from refimpl.hints import Ids
 
 FANOUTS = (25, 10)  # JPDC'21 section 7.7
 Drawn: TypeAlias = tuple[MFG, tuple[Any, ...]]  # and what each layer aggregates with

@@ -7,7 +7,6 @@ Inception Graph Neural Networks".
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -25,6 +24,8 @@ from refimpl.profiling import timed
 from refimpl.streams import SHUFFLE, key
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from refimpl.hints import FloatDtype, Ids, Matrix
 
 CACHE = 2**20  # bytes of a lane's own cache

@@ -129,10 +129,8 @@ class VrGcnIterations:
             self._write(mfg, H)
             done.append(counts._replace(inputs=0))
         mfg, passes = next(self.minibatches), run.passes()
-        nodes: tuple[Ids | Absent, ...] = (
-            None,
-            *mfg.nodes,
-        )  # of layers 1 .. L: those that the layer computes
+        # of layers 1 .. L: those that the layer computes
+        nodes: tuple[Ids | Absent, ...] = (None, *mfg.nodes)
         H, counts = self._forward(mfg, passes, L)
         logits = passes.classify(H[L], nodes[L])
         loss = run.stack.loss(logits, *run.targets(nodes[L]))
