@@ -17,14 +17,14 @@ from refimpl.adjacency import Adjacency, mean_one
 from refimpl.block import Block, entries_of_rows
 from refimpl.lab.training.full_neighborhoods import forward_only, with_loops
 
-Weighted: TypeAlias = Any  # a WeightedGraph; a checker takes it for any graph
-
 if TYPE_CHECKING:
     from types import ModuleType
 
     from refimpl.graph import Subgraph
     from refimpl.hints import FloatDtype, Floats, Ids, Positions
     from refimpl.lab.training.full_neighborhoods import CompleteRows
+
+    Weighted: TypeAlias = Any  # a WeightedGraph; a checker takes it for any graph
 
 
 def edge_values(
@@ -109,6 +109,7 @@ def complete_matrix(kind: str, rows: CompleteRows, dtype: FloatDtype) -> Adjacen
 def saint_factors(graph: Weighted, sub: Subgraph) -> Floats[np.float64]:
     """Return w(v, u) deg(v) / W(v) of a subgraph's entries: for `aggregator`, a plain mean."""
     receiving = np.repeat(sub.nodes, sub.graph.degrees())
-    weights, sums = graph.weights[sub.edge_ids], graph.weighted_degrees[receiving]
-    factors: Floats[np.float64] = weights * graph.degrees(receiving) / sums
+    weights = graph.weights[sub.edge_ids]
+    factors: Floats[np.float64]
+    factors = weights * graph.degrees(receiving) / graph.weighted_degrees[receiving]
     return factors

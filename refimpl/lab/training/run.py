@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from refimpl.hints import Floats, Ids, Mask, Matrix, Sparse
     from refimpl.lab.training.models.base import ModelSettings
 
-
 Item = TypeVar("Item", covariant=True)
 
 
