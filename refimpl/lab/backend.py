@@ -128,10 +128,11 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
     if hasattr(module, "compiled"):
         given["compiled"] = tuple(n for n in module.compiled if n not in kernels.keys() | composed)
     vars(made).update(given)
-    return made
+    whole: ModuleType = made
+    return whole
 
 
-def _chosen(name, module, kernels):
+def _chosen(name: str, module: ModuleType, kernels: dict[str, Any]) -> tuple[Any, int]:
     """Return a backend's function and where it is from: 2 given, 1 the module's, 0 refimpl's."""
     topic = homes()[name]
     ours = getattr(find_topic(sys.modules["refimpl"], topic), name)
@@ -139,7 +140,7 @@ def _chosen(name, module, kernels):
     return (kernels[name], 2) if name in kernels else (theirs, int(theirs is not ours))
 
 
-def _composed(rank):
+def _composed(rank: dict[str, int]) -> set[str]:
     """Return the kernels of which a part is from nearer to the user than they are themselves."""
     names = set()
     for name, parts in (
@@ -153,11 +154,11 @@ def _composed(rank):
     return names
 
 
-def _with_perm(induced):
+def _with_perm(induced: Callable[..., Any]) -> Callable[..., Any]:
     """Return `induced_subgraph` that takes `transpose_perm` from a backend."""
 
     @functools.wraps(induced)
-    def induced_subgraph(gnn, graph, nodes):
+    def induced_subgraph(gnn: ModuleType, graph: Any, nodes: Any) -> Any:
         sub = induced(graph, nodes)
         return sub._replace(transpose_perm=gnn.graph.transpose_perm(sub.graph))
 
@@ -165,11 +166,20 @@ def _with_perm(induced):
     return induced_subgraph
 
 
-def _with_parts(whole):
+def _with_parts(whole: Callable[..., Any]) -> Callable[..., Any]:
     """Return `sample_many` that takes all that it is made of from a backend."""
 
     @functools.wraps(whole)
-    def sample_many(gnn, graph, sampler, rng, first, count, *, domain=SAMPLE):
+    def sample_many(
+        gnn: Any,
+        graph: Any,
+        sampler: Any,
+        rng: Any,
+        first: Any,
+        count: Any,
+        *,
+        domain: Any = SAMPLE,
+    ) -> Any:
         parts = {name: find(gnn, name) for name in PARTS}
         arguments = sampling_arguments(graph, sampler, rng, first, count, domain)
         return sample_with(parts, *arguments)
@@ -178,36 +188,36 @@ def _with_parts(whole):
     return sample_many
 
 
-def _pruned(whole):
+def _pruned(whole: Callable[..., Any]) -> Callable[..., Any]:
     """Return `prune_layers` that takes its two steps from a backend."""
 
     @functools.wraps(whole)
-    def prune_layers(gnn, mfg, hit):
+    def prune_layers(gnn: ModuleType, mfg: Any, hit: Any) -> Any:
         return gnn.history.live_layers(gnn.prune_mfg(mfg, hit))
 
     del prune_layers.__wrapped__
     return prune_layers
 
 
-def _with_selection(whole):
+def _with_selection(whole: Callable[..., Any]) -> Callable[..., Any]:
     """Return `cache_update` that takes `select_stable` from a backend."""
 
     @functools.wraps(whole)
     def cache_update(
-        gnn,
-        cache,
-        layer,
-        ids,
-        score,
-        comp,
-        values,
-        i,
+        gnn: ModuleType,
+        cache: Any,
+        layer: Any,
+        ids: Any,
+        score: Any,
+        comp: Any,
+        values: Any,
+        i: Any,
         *,
-        p,
-        rank_base="all",
-        gradient_evict=True,
-        allow=None,
-    ):
+        p: Any,
+        rank_base: Any = "all",
+        gradient_evict: Any = True,
+        allow: Any = None,
+    ) -> Any:
         options = rank_base, gradient_evict
         arguments = cache, layer, ids, score, comp, values, i, p, *options, allow
         return update_with(gnn.history.select_stable, *update_arguments(*arguments))
@@ -240,7 +250,7 @@ def find(gnn: ModuleType, name: str) -> Any:
     return getattr(topic if hasattr(topic, name) else gnn, name)
 
 
-def completed(module):
+def completed(module: ModuleType) -> ModuleType:
     """Return a module that is to be an implementation: itself if it is whole, else a `backend`.
 
     Raises
@@ -256,12 +266,12 @@ def completed(module):
     return backend(module)
 
 
-def is_whole(module):
+def is_whole(module: ModuleType) -> bool:
     """Whether a module has all public names, each in its topic."""
     return all(hasattr(find_topic(module, topic), name) for name, topic in homes().items())
 
 
-def own(module, name):
+def own(module: ModuleType, name: str) -> Any:
     """Return what has the public name `name` in a module, or None if that is not its own.
 
     What a module of some kernels imported from refimpl, to build on, is not its own.
@@ -274,7 +284,7 @@ def own(module, name):
     return None if theirs and not is_whole(module) else value
 
 
-def find_topic(gnn, topic):
+def find_topic(gnn: Any, topic: str) -> Any:
     """Return the topic of a backend, or None."""
     for part in topic.split("."):
         gnn = getattr(gnn, part, None)
@@ -282,7 +292,7 @@ def find_topic(gnn, topic):
 
 
 @functools.cache
-def homes():
+def homes() -> dict[str, str]:
     """Return a dict from each public name to its topic."""
     reference = sys.modules["refimpl"]
     return {name: t for t in TOPICS for name in find_topic(reference, t).__all__}
@@ -314,13 +324,13 @@ def fill(package: str) -> tuple[str, ...]:
     return tuple(sorted(compiled))
 
 
-def _offer_later(ours, place, gnn):
+def _offer_later(ours: ModuleType, place: Any, gnn: ModuleType) -> None:
     """Give a topic the names that are made when they are asked for, if the reference has some."""
     if hasattr(ours, "later"):
         place.__getattr__ = functools.partial(ours.later, place, gnn=gnn, bind=bind)
 
 
-def _module(package, topic):
+def _module(package: str, topic: str) -> Any:
     """Return a topic of a package; make it, and enter it, if there is none."""
     gnn, path = sys.modules[package], package
     for part in topic.split("."):
@@ -334,13 +344,13 @@ def _module(package, topic):
     return gnn
 
 
-def _has_file(path):
+def _has_file(path: str) -> bool:
     """Whether there is code of a module; a folder with stubs alone holds none."""
     spec = importlib.util.find_spec(path)
     return spec is not None and spec.origin is not None
 
 
-def _own(package, value):
+def _own(package: str, value: Any) -> Any:
     """Return the package's own version of the reference's function `value`, or None."""
     home = getattr(value, "__module__", "").removeprefix("refimpl.")
     path = f"{package}.{home}"
@@ -354,20 +364,20 @@ def _own(package, value):
     return own if getattr(own, "__module__", None) == path else None
 
 
-def bind_again(value, gnn, module):
+def bind_again(value: Any, gnn: ModuleType, module: str) -> Any:
     """Return what takes an implementation bound to `gnn`; anything else as it is."""
     value = getattr(value, "unbound", value)
     return bind(value, gnn, module) if takes_implementation(value) else value
 
 
-def takes_implementation(value):
+def takes_implementation(value: Any) -> bool:
     """Whether a public function has the first argument `gnn`, or a class the attribute."""
     if inspect.isclass(value):
         return hasattr(value, "gnn")
     return inspect.isfunction(value) and next(iter(inspect.signature(value).parameters), 0) == "gnn"
 
 
-def bind(unbound, gnn, module):
+def bind(unbound: Any, gnn: ModuleType, module: str) -> Any:
     """Return a function with its first argument filled in, or a subclass with its attribute `gnn`.
 
     It says that it stands in `module`, shows nothing of `gnn`, and has the original as its
@@ -379,7 +389,7 @@ def bind(unbound, gnn, module):
     signature = inspect.signature(unbound)
 
     @functools.wraps(unbound)
-    def bound_function(*args, **kwargs):
+    def bound_function(*args: Any, **kwargs: Any) -> Any:
         return unbound(gnn, *args, **kwargs)
 
     bound: Any = bound_function

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,11 @@ from refimpl._support.whole_files import replacing
 from refimpl.hints import FilePath
 from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.state import EpochRecord, TrainState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from refimpl.lab.hints import Weights
 
 FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")
@@ -65,7 +70,7 @@ def save_checkpoint(path: FilePath, state: TrainState, settings: dict[str, Any])
     write_npz(path, meta, arrays)
 
 
-def _check_json(settings):
+def _check_json(settings: object) -> None:
     """Raise unless `settings` is a dict that JSON can hold."""
     if not isinstance(settings, dict):
         raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
@@ -119,7 +124,7 @@ def load_checkpoint(path: FilePath) -> tuple[TrainState, dict[str, Any]]:
         return state, meta["settings"]
 
 
-def _weights(arrays):
+def _weights(arrays: Weights) -> Iterable[Weights]:
     """Return the weights and what Adam has of each, after checking that all are of one kind."""
     groups = {group: _group(arrays, group) for group in GROUPS}
     first = groups[GROUPS[0]]
@@ -138,7 +143,7 @@ def _weights(arrays):
     return groups.values()
 
 
-def _history(meta):
+def _history(meta: dict[str, Any]) -> list[EpochRecord]:
     """Return the EpochRecords in `meta`, after checking them and the numbers beside them."""
     iterations = require.integer("iterations", meta["iterations"], 0, MOST)
     records, before = [], 0
@@ -159,14 +164,14 @@ def _history(meta):
     return records
 
 
-def _number(name, value):
+def _number(name: str, value: Any) -> float:
     """Return a number that may be anything, infinite or NaN."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{name} must be a number, got {type(value).__name__}")
     return float(value)
 
 
-def _loads(meta):
+def _loads(meta: dict[str, Any]) -> list[dict[str, int]]:
     """Return the counts of each epoch in `meta`, after checking them."""
     loads = _list(meta, "loads")
     for counts in loads:
@@ -177,7 +182,7 @@ def _loads(meta):
     return loads
 
 
-def _named(kind, found):
+def _named(kind: Any, found: dict[str, Any]) -> Any:
     """Return a NamedTuple of the entries of a JSON object; those with a default may be missing."""
     optional = kind._field_defaults.keys()
     if not set(kind._fields) - optional <= found.keys() <= set(kind._fields):
@@ -185,14 +190,15 @@ def _named(kind, found):
     return kind(**found)
 
 
-def _list(meta, name):
+def _list(meta: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the list of JSON objects under a name."""
     if not isinstance(meta[name], list) or not all(isinstance(one, dict) for one in meta[name]):
         raise ValueError(f"{name} must be a list of JSON objects")
-    return meta[name]
+    found: list[dict[str, Any]] = meta[name]
+    return found
 
 
-def _group(arrays, group):
+def _group(arrays: Weights, group: str) -> Weights:
     """Return the arrays whose names begin with ``group/``, by the rest of their names."""
     prefix = group + "/"
     return {
@@ -202,7 +208,7 @@ def _group(arrays, group):
     }
 
 
-def write_npz(path, meta, arrays):
+def write_npz(path: FilePath, meta: dict[str, Any], arrays: dict[str, Any]) -> None:
     """Write arrays by name, and JSON data as ``meta``, to `path`: whole or not at all."""
     path = require.path("path", path)
     with replacing(path) as file:
@@ -210,7 +216,7 @@ def write_npz(path, meta, arrays):
 
 
 @contextmanager
-def reading_npz(path, what):
+def reading_npz(path: FilePath, what: str) -> Iterator[tuple[Any, Weights]]:
     """Give (meta, arrays) of a file of `write_npz`; nothing in it is ever unpickled.
 
     Raises

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from refimpl._support import require
 from refimpl._support.reprs import line
@@ -29,6 +30,7 @@ from refimpl.lab.training.samples import (
 )
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
     from typing_extensions import Self
 else:
@@ -37,7 +39,7 @@ else:
 ROUTED = {"graph": True, "nodes": True}
 
 
-class NodeClassifier(BaseEstimator):
+class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Learn the classes of some nodes of a graph, and predict the classes of other nodes.
 
     ``NodeClassifier(model="gcn", epochs=20).fit(X, y, graph=graph)`` trains a model. Objects are
@@ -80,7 +82,7 @@ class NodeClassifier(BaseEstimator):
     __metadata_request__score = ROUTED
 
     def __new__(cls, **settings: Any) -> Self:
-        return super().__new__(estimator(cls))  # type: ignore[arg-type]
+        return super().__new__(estimator(cls))  # type: ignore[arg-type, no-any-return]
 
     def __init__(self, **settings: Any) -> None:
         unknown = [name for name in settings if name not in DEFAULTS]
@@ -127,7 +129,8 @@ class NodeClassifier(BaseEstimator):
         if unknown:
             raise ValueError(no_parameter(min(unknown)))
         TrainConfig(**{**self.get_params(deep=False), **settings})
-        return super().set_params(**settings)
+        same: Self = super().set_params(**settings)
+        return same
 
     @in_order
     def fit(
@@ -304,14 +307,14 @@ class NodeClassifier(BaseEstimator):
         total = weights.sum()
         return float(weights[wanted == found].sum() / total) if total else float("nan")
 
-    def _features(self, X, reset=False):
+    def _features(self, X: Any, reset: bool = False) -> Any:
         from sklearn.utils.validation import validate_data
 
         kinds = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
-        return kept_sparse(checked_sparse(X)) if require.issparse(X) else X
+        return kept_sparse(checked_sparse(X)) if issparse(X) else X
 
-    def _ask(self, what, X, graph, nodes):
+    def _ask(self, what: str, X: Any, graph: Graph | None, nodes: Any) -> NDArray[Any]:
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
@@ -342,7 +345,9 @@ class NodeClassifier(BaseEstimator):
         if rows.size < edges.n:
             edges = induced(edges, rows)
         position = np.searchsorted(rows, nodes)
-        return self.gnn.lab.training.predict(self.model_, edges, X, position, what)
+        found: NDArray[Any]
+        found = self.gnn.lab.training.predict(self.model_, edges, X, position, what)
+        return found
 
 
 NodeClassifier.__init__.__signature__ = signature()  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +16,7 @@ from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
 from refimpl.lab.training.models import MODELS, ModelSettings, Sage
 from refimpl.lab.training.settings import (
+    Check,
     Settings,
     choice,
     custom,
@@ -40,10 +41,10 @@ MEMORY, MEMORY_SHOWN = 2**30, "1GiB"  # of evaluation
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
 
 
-def _part(known, base):
+def _part(known: Mapping[str, type[Settings]], base: type[Settings]) -> Check:
     """Return the check of a part: an object of its known classes, or the name of one."""
 
-    def check(name, value):
+    def check(name: str, value: Any) -> Settings:
         if isinstance(value, str):
             require.choice(name, value, tuple(known))
             return known[value]()
@@ -284,7 +285,7 @@ class TrainConfig(Settings):
         self.model.check(self)
         self.method.check(self)
 
-    def _check_partition(self):
+    def _check_partition(self) -> None:
         """Raise ValueError unless each worker may have a part of its own, if it has one."""
         if self.partition == "whole":
             if self.shuffle != SHUFFLE:
@@ -298,7 +299,7 @@ class TrainConfig(Settings):
                 f'partition must be "whole" where method is{more} "{self.method.name}"'
             )
 
-    def _check_last_layer(self):
+    def _check_last_layer(self) -> None:
         """Raise ValueError unless the model's last layer can be the classifier."""
         if type(self.model).last_layer is ModelSettings.last_layer:
             raise ValueError(f'classifier must be "dense" where model is "{self.model.name}"')
@@ -319,7 +320,8 @@ class TrainConfig(Settings):
     @property
     def reach(self) -> int:
         """How many hops away the farthest node is that the output for a node depends on."""
-        return self.layers * self.model.hops_a_layer
+        hops: int = self.model.hops_a_layer
+        return self.layers * hops
 
     def fitted(self, dataset: Dataset) -> TrainConfig:
         """Return this configuration with everything filled in that depends on the data set.
@@ -386,20 +388,20 @@ def config_from(flat: Mapping[str, Any]) -> TrainConfig:
     return TrainConfig(**parts, **known)
 
 
-def _why_not(name, parts):
+def _why_not(name: str, parts: Mapping[str, Settings]) -> str:
     """Return where a setting does not apply, or the name that was meant."""
     if name in all_settings():
         return f'where model is "{parts["model"].name}" and method is "{parts["method"].name}"'
     return f"of any model or method{suggestion(name, all_settings())}"
 
 
-def all_settings():
+def all_settings() -> list[str]:
     """Return the names of the settings of all models and methods, and of those they share."""
     classes: list[type] = [TrainConfig, *MODELS.values(), *METHODS.values()]
     return list(dict.fromkeys(name for one in classes for name in settings_of(one)))
 
 
-def suggestion(name, known):
+def suggestion(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean ..?", or nothing where no name is close."""
     close = difflib.get_close_matches(name, known, 1)
     return f"; did you mean {close[0]}?" if close else ""

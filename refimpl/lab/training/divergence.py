@@ -1,8 +1,16 @@
 """What became infinite or NaN first in a training: features, gradients or weights."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.hints import Weights
+    from refimpl.lab.training.methods.base import Step
 
 BLOCK = 2**12  # nodes looked at at a time
 
@@ -16,12 +24,12 @@ class Diverged(FloatingPointError):
         Which of them was too large before the others.
     """
 
-    def __init__(self, fault, first, cause):
+    def __init__(self, fault: str, first: str, cause: str) -> None:
         super().__init__(f"{fault}: {cause}")
         self.first = first
 
 
-def check_step(step, dataset, iteration):
+def check_step(step: Step, dataset: Dataset, iteration: int) -> None:
     """Raise Diverged unless the loss of a `Step` and its gradients are finite.
 
     Parameters
@@ -37,13 +45,13 @@ def check_step(step, dataset, iteration):
         raise _diverged("a gradient is not finite", "gradients", dataset, iteration)
 
 
-def check_weights(weights, dataset, iteration):
+def check_weights(weights: Weights, dataset: Dataset, iteration: int) -> None:
     """Raise Diverged unless the weights are finite after an iteration, the last of an epoch."""
     if not _finite(weights):
         raise _diverged("a weight is not finite", "weights", dataset, iteration)
 
 
-def _diverged(fault, first, dataset, iteration):
+def _diverged(fault: str, first: str, dataset: Dataset, iteration: int) -> Diverged:
     """Return the error of an iteration: features that are too large come before all else."""
     fault = f"{fault} in iteration {iteration}"
     node, column, largest = _largest_feature(dataset)
@@ -57,7 +65,7 @@ def _diverged(fault, first, dataset, iteration):
     )
 
 
-def _largest_feature(dataset):
+def _largest_feature(dataset: Dataset) -> tuple[int, int, float]:
     """Return the node and the column of the feature that is largest once scaled, and its size."""
     found = (0, 0, 0.0)
     for begin in range(0, dataset.graph.n, BLOCK):
@@ -70,5 +78,5 @@ def _largest_feature(dataset):
     return found
 
 
-def _finite(arrays):
+def _finite(arrays: Weights) -> bool:
     return all(np.isfinite(array).all() for array in arrays.values())

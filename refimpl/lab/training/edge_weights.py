@@ -7,31 +7,52 @@ a node's own weight is 1. Weights of 1 give `row_norm` and `sym_norm`. Sampled n
 deg(v), count deg(v) / k times each, so a row has the full row as its expectation.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
 
 from refimpl.adjacency import Adjacency, mean_one
 from refimpl.block import Block, entries_of_rows
 from refimpl.lab.training.full_neighborhoods import forward_only, with_loops
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def edge_values(kind, graph, weights, receiving, sending):
+    from refimpl.graph import Subgraph
+    from refimpl.hints import FloatDtype, Floats, Ids, Positions
+    from refimpl.lab.training.full_neighborhoods import CompleteRows
+
+    Weighted: TypeAlias = Any  # a WeightedGraph; a checker takes it for any graph
+
+
+def edge_values(
+    kind: str,
+    graph: Weighted,
+    weights: Floats[np.float64],
+    receiving: Ids | Positions,
+    sending: Ids | Positions,
+) -> Floats[np.float64]:
     """Return what a model multiplies by along edges that have these weights and ends.
 
     `receiving` and `sending` are nodes of the WeightedGraph. A node's own row is not among them.
     """
-    sums = graph.weighted_degrees
+    sums: Floats[np.float64] = graph.weighted_degrees
     if kind == "row":
         return weights / sums[receiving]
     return weights / np.sqrt((sums[receiving] + 1) * (sums[sending] + 1))
 
 
-def all_values(kind, graph):
+def all_values(kind: str, graph: Weighted) -> Floats[np.float64]:
     """Return `edge_values` of all entries of a graph."""
     receiving = np.repeat(np.arange(graph.n), graph.degrees())
     return edge_values(kind, graph, graph.weights, receiving, graph.indices)
 
 
-def whole_matrix(kind, gnn, graph, transpose_perm, dtype):
+def whole_matrix(
+    kind: str, gnn: ModuleType, graph: Weighted, transpose_perm: Ids | None, dtype: FloatDtype
+) -> Adjacency:
     """Return the Adjacency of a whole graph."""
     values = all_values(kind, graph)
     if kind == "row":
@@ -44,7 +65,9 @@ def whole_matrix(kind, gnn, graph, transpose_perm, dtype):
     return Adjacency(looped, data, data)
 
 
-def block_matrix(kind, gnn, block, sources, graph, dtype):
+def block_matrix(
+    kind: str, gnn: ModuleType, block: Block, sources: Ids, graph: Weighted, dtype: FloatDtype
+) -> Adjacency:
     """Return the Adjacency of a Block of sampled neighbours, whose nodes are `sources`."""
     if block.edge_ids is None:
         raise ValueError("block must have edge_ids: they say which weights its entries have")
@@ -68,7 +91,7 @@ def block_matrix(kind, gnn, block, sources, graph, dtype):
     return Adjacency(pattern, data, data[perm], transposed, perm)
 
 
-def complete_matrix(kind, rows, dtype):
+def complete_matrix(kind: str, rows: CompleteRows, dtype: FloatDtype) -> Adjacency:
     """Return `whole_matrix`, but some rows alone: CompleteRows. It has no transpose."""
     graph, nodes, block = rows.graph, rows.nodes, rows.block
     dst = np.repeat(np.arange(block.n_dst), block.degrees())
@@ -83,8 +106,10 @@ def complete_matrix(kind, rows, dtype):
     return forward_only(looped, data)
 
 
-def saint_factors(graph, sub):
+def saint_factors(graph: Weighted, sub: Subgraph) -> Floats[np.float64]:
     """Return w(v, u) deg(v) / W(v) of a subgraph's entries: for `aggregator`, a plain mean."""
     receiving = np.repeat(sub.nodes, sub.graph.degrees())
     weights = graph.weights[sub.edge_ids]
-    return weights * graph.degrees(receiving) / graph.weighted_degrees[receiving]
+    factors: Floats[np.float64]
+    factors = weights * graph.degrees(receiving) / graph.weighted_degrees[receiving]
+    return factors

@@ -22,7 +22,7 @@ def in_order(method: Method) -> Method:
     order = f"{method.__name__}({', '.join(names[: 2 if 'y' in names else 1])}, *, graph=.., "
 
     @functools.wraps(method)
-    def checked(self, *arguments, **named):
+    def checked(self: Any, *arguments: Any, **named: Any) -> Any:
         most = 2 if "y" in names else 1
         if len(arguments) > most or any(isinstance(one, Graph) for one in arguments):
             raise TypeError(f"the order is now {order}nodes=..): X comes first, graph is named")
@@ -33,7 +33,7 @@ def in_order(method: Method) -> Method:
     return checked  # type: ignore[return-value]
 
 
-def signature():
+def signature() -> inspect.Signature:
     """Return the signature of `__init__`, where scikit-learn looks for the parameters."""
     kinds = inspect.Parameter
     named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in DEFAULTS.items()]
@@ -41,7 +41,7 @@ def signature():
 
 
 @functools.cache
-def estimator(cls):
+def estimator(cls: Any) -> Any:
     """Return a NodeClassifier class with scikit-learn's bases."""
     try:
         from sklearn.base import BaseEstimator, ClassifierMixin
@@ -53,18 +53,18 @@ def estimator(cls):
     if issubclass(cls, BaseEstimator):
         return cls
 
-    def reduced(self):  # pickle finds `cls` by its name, but not the class made here
+    def reduced(self: Any) -> Any:  # pickle finds `cls` by its name, but not the class made here
         return _unfitted, (cls,), self.__getstate__()
 
     names = {"__module__": cls.__module__, "__doc__": cls.__doc__, "__reduce__": reduced}
     return type(cls.__name__, (cls, ClassifierMixin, BaseEstimator), names)
 
 
-def _unfitted(cls):
+def _unfitted(cls: Any) -> Any:
     return cls.__new__(cls)
 
 
-def no_parameter(name):
+def no_parameter(name: str) -> str:
     """Return what is wrong with a parameter that NodeClassifier does not have."""
     for part, classes in PARTS.items():
         for one in classes.values():

@@ -1,7 +1,8 @@
 """The exact pass over a graph, in blocks of rows: how a model is scored, and how it is used."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,24 @@ from refimpl.lab.training.layer_outputs import InMemory, Loaded, Scratch
 from refimpl.lab.training.models.base import stages_of
 from refimpl.lab.training.stack import weights_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import Absent, FloatDtype, Ids, Matrix, Sparse
+    from refimpl.lab.hints import Weights
+    from refimpl.lab.training.layer_outputs import OnDisk
+    from refimpl.lab.training.models.base import StageRun
+    from refimpl.lab.training.stack import Stack
+    from refimpl.loader.mpi import Communicator
+
+    Load: TypeAlias = Callable[[Ids], Matrix[Any] | Sparse]
+    Rows: TypeAlias = Loaded | InMemory | OnDisk | SharedRows
+    Operands: TypeAlias = tuple[Any, ...]  # one a hop
+
 UNBOUNDED = 2**62
 ENTRY_BYTES, ROW_BYTES = 72, 64  # of positions and the like, for an entry and for a row
 
@@ -25,8 +44,8 @@ class FullGraphPass(NamedTuple):
     `embeddings` is None where they were not asked for.
     """
 
-    embeddings: np.ndarray | None
-    logits: np.ndarray
+    embeddings: Matrix[Any] | Absent
+    logits: Matrix[Any]
 
 
 class Pass(NamedTuple):
@@ -40,7 +59,7 @@ class Pass(NamedTuple):
     """
 
     hops: int
-    stages: list
+    stages: list[Placed]
 
 
 class Placed(NamedTuple):
@@ -60,7 +79,7 @@ class Placed(NamedTuple):
     """
 
     place: str
-    run: Callable
+    run: StageRun
     width: int
     tops: bool
 
@@ -119,7 +138,17 @@ class Evaluation:
         If the graph is not one that the model works on.
     """
 
-    def __init__(self, stack, graph, nodes=None, *, dtype, memory=MEMORY, comm=None, width=None):
+    def __init__(
+        self,
+        stack: Stack,
+        graph: Graph,
+        nodes: NDArray[Any] | None = None,
+        *,
+        dtype: FloatDtype,
+        memory: int = MEMORY,
+        comm: Communicator | None = None,
+        width: int | None = None,
+    ) -> None:
         undirected(graph)
         stack.model.check_graph(graph)
         self.stack, self.gnn, self.hidden = stack, stack.gnn, stack.config.hidden
@@ -135,10 +164,10 @@ class Evaluation:
         self.passes = passes_of(stack)
         self.needed = Needed(graph, ids, sum(one.hops for one in self.passes))
         self.plans = self._plans()
-        self.operands: dict[int, tuple] = {}  # by pass: of those that are one block, and small
-        self.matrix = None  # of the whole graph, where that is one block
+        self.operands: dict[int, Operands] = {}  # by pass: of those that are one block, and small
+        self.matrix: Any = None  # of the whole graph, where that is one block
 
-    def run(self, weights, load, embeddings=False):
+    def run(self, weights: Weights, load: Load, embeddings: bool = False) -> FullGraphPass:
         """Return the FullGraphPass of the nodes, in their order.
 
         Parameters
@@ -161,7 +190,7 @@ class Evaluation:
             If a file for a layer's rows cannot be written; it is named.
         """
         with one_blas_thread(), rows_alike(), Scratch() as scratch:
-            rows: Any = Loaded(load, self.needed.order)
+            rows: Rows = Loaded(load, self.needed.order)
             wanted = None
             if embeddings:
                 width = self.stack.f_in if len(self.stack.layers) == 1 else self.hidden
@@ -185,7 +214,7 @@ class Evaluation:
             rows.close()
             return FullGraphPass(found, logits[self.back])
 
-    def _inputs(self, number, first, last, rows):
+    def _inputs(self, number: int, first: int, last: int, rows: Rows) -> tuple[Operands, Any]:
         """Return what each hop of a pass aggregates with, and its input, for some rows."""
         one, plan = self.passes[number], self.plans[number]
         if not one.hops:
@@ -207,7 +236,7 @@ class Evaluation:
             self.operands[number] = operands
         return operands, rows.take(self.gnn, slice(None) if whole else at)
 
-    def _of_the_graph(self, one):
+    def _of_the_graph(self, one: Pass) -> Operands | None:
         """Return what a pass over all nodes aggregates with: the same matrix for all, if small."""
         graph, matrix = self.needed.graph, self.matrix
         if matrix is None:
@@ -219,7 +248,7 @@ class Evaluation:
                 self.matrix = matrix
         return (matrix,) * one.hops
 
-    def _plans(self):
+    def _plans(self) -> list[Plan]:
         """Return the Plan of each pass."""
         plans, hop, held, width = [], 0, 0, self.width
         for one in self.passes:
@@ -237,14 +266,14 @@ class Evaluation:
             hop, held, width = hop + one.hops, size, shape[1]
         return plans
 
-    def _share(self, count):
+    def _share(self, count: int) -> tuple[int, int]:
         """Return (first, last) of those of so many rows that are computed here."""
         if self.comm is None:
             return 0, count
         rank, size = self.comm.rank, self.comm.size
         return count * rank // size, count * (rank + 1) // size
 
-    def _whole_cost(self, one, plan, width):
+    def _whole_cost(self, one: Pass, plan: Plan, width: int) -> int:
         """Return how many bytes a pass takes as one block, at most."""
         entry, source, row = self._bytes(one, width)
         total = row * plan.shape[0]
@@ -252,22 +281,24 @@ class Evaluation:
             total += source * self.needed.counts[plan.hop] + entry * self._entries(plan)
         return total
 
-    def _costs(self, one, plan, width):
+    def _costs(self, one: Pass, plan: Plan, width: int) -> Callable[[int, int], NDArray[Any]]:
         """Return a function for how many bytes some rows of a pass take, at most."""
         entry, source, row = self._bytes(one, width)
 
         begin, _ = self._share(plan.shape[0])
 
-        def costs(first, last):
+        def costs(first: int, last: int) -> NDArray[Any]:
             if not one.hops:
                 return np.full(last - first, row)
             first, last = first + begin, last + begin
             reached = (self.needed.degrees(self.needed.order[first:last]) + 1.0) ** one.hops
-            return np.minimum(reached * (entry + source) + row, UNBOUNDED // len(reached))
+            most: NDArray[Any]
+            most = np.minimum(reached * (entry + source) + row, UNBOUNDED // len(reached))
+            return most
 
         return costs
 
-    def _bytes(self, one, width):
+    def _bytes(self, one: Pass, width: int) -> tuple[int, int, int]:
         """Return the bytes of an entry, of a source and of a row of a pass."""
         widest, size = max(stage.width for stage in one.stages), self.dtype.itemsize
         layer = self.stack.layers[one.stages[0].place]
@@ -275,13 +306,13 @@ class Evaluation:
         row = ROW_BYTES + size * (width + 4 * widest + getattr(layer, "numbers_a_row", 0))
         return entry, ROW_BYTES + size * (2 * width + widest), row
 
-    def _entries(self, plan):
+    def _entries(self, plan: Plan) -> int:
         """Return how many entries the rows of a pass have, a self-loop for each among them."""
         count = plan.shape[0]
         return count + int(self.needed.degrees(self.needed.order[:count]).sum())
 
 
-def passes_of(stack):
+def passes_of(stack: Stack) -> list[Pass]:
     """Return the passes of a stack: a stage that looks at no graph goes with the one before."""
     passes: list[Pass] = []
     for place, layer in stack.layers.items():
@@ -295,7 +326,9 @@ def passes_of(stack):
     return passes
 
 
-def full_graph_forward(stack, weights, graph, X):
+def full_graph_forward(
+    stack: Stack, weights: Weights, graph: Graph, X: Matrix[Any]
+) -> FullGraphPass:
     """Return what a stack makes of every node, from all of its neighbours.
 
     `Evaluation` without a bound on memory. O(e f + n f^2) time for widths f.
@@ -318,6 +351,6 @@ def full_graph_forward(stack, weights, graph, X):
     return evaluation.run(weights, rows_of(stack.gnn, X), embeddings=True)
 
 
-def rows_of(gnn, X):
+def rows_of(gnn: ModuleType, X: Matrix[Any]) -> Load:
     """Return a function that takes the rows of some nodes, each at most once, out of an array."""
     return lambda nodes: X if len(nodes) == len(X) else gnn.loader.gather_rows(X, nodes)

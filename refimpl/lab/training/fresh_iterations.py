@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from itertools import count
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from refimpl.lab.training.stack import BlockModel, ForwardOnly
 from refimpl.lab.training.undrawn import InputCounts, undrawn_minibatches
 from refimpl.profiling import timed
 from refimpl.streams import WORKER, key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+
+    from refimpl.hints import Absent, Ids, Matrix, Sparse
+    from refimpl.history.cache import BidirectionalCache
+    from refimpl.history.iteration import FreshStep
+    from refimpl.history.performance import PerformancePolicy
+    from refimpl.lab.hints import Weights
+    from refimpl.lab.training.run import Run
 
 
 class Pass(NamedTuple):
@@ -32,7 +42,7 @@ class Pass(NamedTuple):
 class FreshIterations:
     """The iterations of FreshGNN on a `Run`; see `fresh_iteration`."""
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run, self.settings = run, run.config.method
         s = self.settings
         self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
@@ -42,7 +52,8 @@ class FreshIterations:
         self.counted = InputCounts(run)
         # with p_grad = 0 or t_stale = 0 this is neighbour sampling (4.1.3)
         self.cached_layers = s.cache_layers[::-1] if s.p_grad and s.t_stale else ()
-        self.others: list = []  # minibatches of forward-only passes, once there are such passes
+        # minibatches of forward-only passes, once there are such passes
+        self.others: list[Generator[Any, None, None]] = []
         self.floats = s.buffer // np.dtype(run.dtype).itemsize
         self.performance = self._performance() if s.performance and self.cached_layers else None
         self.caches = {w: self._cache(w) for w in run.turns.mine}
@@ -52,7 +63,7 @@ class FreshIterations:
         inputs = partial(expected_inputs, run, self.caches, self.cached_layers)
         self.passes = run.read_ahead(passes, inputs, predicted=True)
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Do lines 5 to 20 of Algorithm 1 on the next minibatch; return the `Step`.
 
         Each worker has a cache of its own, in which only its own minibatches put embeddings.
@@ -69,7 +80,7 @@ class FreshIterations:
         counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
         return Step(step.loss, gradients, len(step.nodes[-1]), counts)
 
-    def open_iteration(self, number=None):
+    def open_iteration(self, number: int | None = None) -> tuple[FreshStep, Weights, int]:
         """Do what `iteration` does; return the `FreshStep`, gradients, and features not loaded.
 
         With the `number` of a forward-only pass, do this pass instead.
@@ -78,7 +89,7 @@ class FreshIterations:
         steps, held = run.state.iterations, []
         i = number_of_pass(settings, steps, number)
 
-        def load_feature(nodes):
+        def load_feature(nodes: Ids) -> Matrix[Any] | Sparse:
             if settings.hotness == "none":
                 return run.load(nodes)
             X, hit = cache.fetch_features(nodes)
@@ -105,7 +116,7 @@ class FreshIterations:
         )
         return step, model.gradients, sum(held)
 
-    def _next_minibatch(self, number):
+    def _next_minibatch(self, number: int | None) -> tuple[Callable[..., FreshStep], Iterator[Any]]:
         """Return a function that does an iteration, and an iterator over what it asks for."""
         gnn, forward_only = self.run.gnn, number is not None
         minibatches = (ahead.minibatch for ahead in self.passes)
@@ -117,17 +128,17 @@ class FreshIterations:
         with timed("sampling"):
             return gnn.fresh_iteration, iter([minibatch.drawn_whole(gnn)])
 
-    def _control_seed(self):
+    def _control_seed(self) -> int:
         """Return the seed of ranks at random: the run's, with the worker where there are more."""
         seed, worker = self.run.config.rng, self.run.worker
         return key(seed, WORKER, worker) if worker else seed
 
     @timed("normalization")
-    def _cache(self, worker):
+    def _cache(self, worker: int) -> BidirectionalCache:
         """Return a worker's cache: as it was left, or with the hottest features."""
         run, settings, graph = self.run, self.settings, self.run.graph
         d = run.dataset.features.shape[1]
-        cache = run.gnn.BidirectionalCache(
+        cache: BidirectionalCache = run.gnn.BidirectionalCache(
             graph.n,
             d,
             run.config.hidden,
@@ -151,7 +162,7 @@ class FreshIterations:
         return cache
 
     @cached_property
-    def hottest(self):
+    def hottest(self) -> Any:
         """How hot each node's features are, the same for all workers."""
         run, settings, roots = self.run, self.settings, self.run.roots
         if settings.hotness == "degree":
@@ -171,10 +182,10 @@ class FreshIterations:
         return visits.rho[0]
 
     @timed("normalization")
-    def _performance(self):
+    def _performance(self) -> PerformancePolicy:
         """Return which embeddings save most memory access for the room they take."""
         run, settings = self.run, self.settings
-        return run.gnn.history.plan_performance(
+        policy: PerformancePolicy = run.gnn.history.plan_performance(
             run.graph,
             run.roots,
             base.hop_fanouts(settings),
@@ -188,14 +199,20 @@ class FreshIterations:
             cache_layers=settings.cache_layers,
             mode=settings.sample_mode,
         )
+        return policy
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead, and the reads ahead."""
         for minibatches in (self.passes, self.minibatches, *self.others):
             minibatches.close()
 
 
-def all_passes(run, minibatches, others, draw):
+def all_passes(
+    run: Run,
+    minibatches: Iterator[Any],
+    others: list[Generator[Any, None, None]],
+    draw: Callable[[Run, int], Generator[Any, None, None]],
+) -> Generator[Pass, None, None]:
     """Yield each `Pass` here, a step's forward-only passes before the others.
 
     Parameters
@@ -221,7 +238,9 @@ def all_passes(run, minibatches, others, draw):
 
 
 @timed("sampling")
-def expected_inputs(run, caches, cached_layers, ahead):
+def expected_inputs(
+    run: Run, caches: Mapping[int, BidirectionalCache], cached_layers: Sequence[int], ahead: Pass
+) -> Ids:
     """Return whose features a `Pass` would load if its worker's cache stayed as it is now."""
     settings, cache = run.config.method, caches[ahead.worker]
     layers = cached_layers if ahead.step >= settings.warmup else ()
@@ -232,13 +251,13 @@ def expected_inputs(run, caches, cached_layers, ahead):
     return nodes if settings.hotness == "none" else nodes[~cache.feature_mask(nodes)]
 
 
-def number_of_pass(settings, step, number):
+def number_of_pass(settings: Any, step: int, number: int | None) -> int:
     """Return the number of a step's pass among passes of both kinds."""
-    refresh = settings.refresh
+    refresh: int = settings.refresh
     return step * (refresh + 1) + (refresh if number is None else number)
 
 
-def load_counts(step, inputs, held, row_bytes):
+def load_counts(step: FreshStep, inputs: int | Absent, held: int, row_bytes: int) -> LoadCounts:
     """Return what an iteration needed, found and loaded; `held` features were in the cache."""
     loaded = len(step.nodes[0]) - held
     return LoadCounts(

@@ -1,7 +1,9 @@
 """Blocks of a whole graph's rows, with all of their neighbours: what an exact pass works on."""
 
+from __future__ import annotations
+
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,13 @@ from refimpl.adjacency import Adjacency
 from refimpl.block import Block, entries_of_rows
 from refimpl.graph import Graph, WeightedGraph
 from refimpl.typed import TypedGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Absent, FloatDtype, Floats, Ids, Positions
 
 ROWS = 2**16  # whose costs are summed at a time
 ENTRIES = 2**20  # that are looked at together where nothing is computed
@@ -31,9 +40,9 @@ class CompleteRows(NamedTuple):
     """
 
     block: Block
-    nodes: np.ndarray
-    lengths: np.ndarray | None
-    graph: Graph
+    nodes: Ids
+    lengths: Positions | Absent
+    graph: Any  # with types or weights where the model asks for them
 
 
 class Needed:
@@ -54,7 +63,7 @@ class Needed:
         After hop t, the first ``counts[t]`` of them are still needed.
     """
 
-    def __init__(self, graph, nodes, hops):
+    def __init__(self, graph: Graph, nodes: Ids, hops: int) -> None:
         self.graph = graph
         known = np.zeros(graph.n, bool)
         known[nodes] = True
@@ -68,26 +77,26 @@ class Needed:
             rings.append(np.flatnonzero(reached).astype(np.int32))
             known |= reached
         self.order = np.concatenate(rings)
-        self.counts = np.cumsum([len(ring) for ring in rings])[::-1].tolist()
+        self.counts: list[int] = np.cumsum([len(ring) for ring in rings])[::-1].tolist()
         self.place = np.full(graph.n, -1, np.int32)  # of each node in `order`
         self.place[self.order] = np.arange(len(self.order), dtype=np.int32)
 
     @property
-    def everything(self):
+    def everything(self) -> bool:
         """Whether all nodes are wanted, so that they stand in the graph's order."""
         return self.counts[-1] == self.graph.n
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of all that is kept for each node."""
         return 2 * self.order.nbytes + self.place.nbytes
 
     @cached_property
-    def _local(self):
+    def _local(self) -> Ids:
         return np.empty(len(self.order), np.int32)
 
     @cached_property
-    def _looped(self):
+    def _looped(self) -> Ids:
         """The needed nodes that have a self-loop, ascending."""
         found = [np.empty(0, np.int32)]
         for first, last in _pieces(self.graph, self.order):
@@ -96,11 +105,13 @@ class Needed:
             found.append(owners[self.graph.indices[_entries(self.graph, rows)] == owners])
         return np.sort(np.concatenate(found))
 
-    def degrees(self, nodes):
+    def degrees(self, nodes: Ids) -> Positions:
         """Return how many neighbours some nodes have."""
         return self.graph.degrees(nodes)
 
-    def rows(self, at, hop, whole, lengths):
+    def rows(
+        self, at: NDArray[Any], hop: int, whole: bool, lengths: bool
+    ) -> tuple[CompleteRows, Positions]:
         """Return the CompleteRows of the nodes ``order[at]``, and where their sources stand.
 
         Parameters
@@ -131,12 +142,12 @@ class Needed:
         looped = self._lengths(ids) if lengths else None
         return CompleteRows(block, ids, looped, self.graph), sources
 
-    def _lengths(self, nodes):
+    def _lengths(self, nodes: Ids) -> Positions:
         lengths = self.degrees(nodes) + 1
         return lengths - np.isin(nodes, self._looped) if self._looped.size else lengths
 
 
-def matrix_of(kind, rows, dtype):
+def matrix_of(kind: str, rows: CompleteRows, dtype: FloatDtype) -> Adjacency:
     """Return `row_norm`, `sym_norm` or `loop_norm` of the whole graph, but these rows alone.
 
     Its values have the same bits, and stand in the same order. It has no transpose.
@@ -162,20 +173,20 @@ def matrix_of(kind, rows, dtype):
     return forward_only(looped, (1 / np.sqrt(products)).astype(dtype))
 
 
-def mean_of(pattern, dtype):
+def mean_of(pattern: Block, dtype: FloatDtype) -> Adjacency:
     """Return the mean over the entries of each row of a Block, without its transpose."""
     lengths = pattern.degrees()
     return forward_only(pattern, np.repeat(1 / np.maximum(lengths, 1).astype(dtype), lengths))
 
 
-def forward_only(pattern, data):
+def forward_only(pattern: Block, data: Floats[Any]) -> Adjacency:
     """Return an Adjacency on a Block whose transpose is not there."""
     none = np.broadcast_to(np.int64(0), pattern.n_src)
     nothing = Block._trusted(none, none, np.empty(0, np.int32), pattern.n_dst)
     return Adjacency(pattern, data, None, nothing)
 
 
-def with_loops(rows):
+def with_loops(rows: CompleteRows) -> Block:
     """Return the block with each row's own node in its place, if it was not there."""
     block, nodes = rows.block, rows.nodes
     lengths = block.degrees()
@@ -191,7 +202,9 @@ def with_loops(rows):
     return Block._trusted(ends - lengths, ends, indices, block.n_src)
 
 
-def cuts(count, costs, most):
+def cuts(
+    count: int, costs: Callable[[int, int], NDArray[Any]], most: int
+) -> Iterator[tuple[int, int]]:
     """Yield (first, last) of pieces of rows 0, 1, .. whose costs are at most `most` together.
 
     A row that costs more is a piece alone; ``costs(first, last)`` returns those of some rows.
@@ -209,12 +222,13 @@ def cuts(count, costs, most):
         yield first, count
 
 
-def _pieces(graph, nodes):
-    def degrees(first, last):
+def _pieces(graph: Graph, nodes: Ids) -> Iterator[tuple[int, int]]:
+    def degrees(first: int, last: int) -> Positions:
         return graph.degrees(nodes[first:last])
 
     return cuts(len(nodes), degrees, ENTRIES)
 
 
-def _entries(graph, nodes):
-    return entries_of_rows(graph.start[nodes], graph.end[nodes])
+def _entries(graph: Graph, nodes: Ids) -> Positions:
+    entries: Positions = entries_of_rows(graph.start[nodes], graph.end[nodes])
+    return entries

@@ -1,37 +1,50 @@
 """Where the rows of a layer's output are kept until the next layer has read them."""
 
+from __future__ import annotations
+
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from refimpl._support.whole_files import about
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from refimpl.hints import Absent, Ids, Matrix, Sparse
+
+    Places: TypeAlias = NDArray[Any] | slice
+
 
 class Loaded:
     """The features of some nodes, read when they are asked for; ``load(nodes)`` returns them."""
 
-    def __init__(self, load, nodes):
+    def __init__(self, load: Callable[[Ids], Matrix[Any] | Sparse], nodes: Ids) -> None:
         self.load, self.nodes = load, nodes
 
-    def take(self, gnn, at):
+    def take(self, gnn: ModuleType, at: Places) -> Matrix[Any] | Sparse:
         """Return the rows of the nodes ``nodes[at]``, `at` an array or a slice."""
         return self.load(self.nodes[at])
 
-    def close(self):
+    def close(self) -> None:
         """Nothing is kept."""
 
 
 class InMemory:
     """Rows in an array; they are appended one after another, then read."""
 
-    def __init__(self, shape, dtype):
+    def __init__(self, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.shape, self.dtype, self.filled = shape, dtype, 0
-        self.array: Any = None if shape[0] else np.empty(shape, dtype)
+        self.array: Matrix[Any] | Absent = None if shape[0] else np.empty(shape, dtype)
 
-    def append(self, rows):
+    def append(self, rows: Matrix[Any]) -> None:
         """Add some rows at the end; all of them are kept as they are."""
         if len(rows) == self.shape[0]:
             self.array = rows
@@ -41,11 +54,11 @@ class InMemory:
         self.array[self.filled : self.filled + len(rows)] = rows
         self.filled += len(rows)
 
-    def take(self, gnn, at):
+    def take(self, gnn: ModuleType, at: Places) -> Matrix[Any]:
         """Return the rows at some places, an array or a slice."""
         return self.array[at] if isinstance(at, slice) else gnn.loader.gather_rows(self.array, at)
 
-    def close(self):
+    def close(self) -> None:
         """Forget the rows."""
         self.array = None
 
@@ -57,12 +70,12 @@ class OnDisk:
     but the end of the process.
     """
 
-    def __init__(self, path, shape, dtype):
+    def __init__(self, path: Path, shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
         self.path, self.shape, self.dtype = path, shape, dtype
         self.file = path.open("xb")
-        self.array: Any = None
+        self.array: Matrix[Any] | Absent = None
 
-    def append(self, rows):
+    def append(self, rows: Matrix[Any]) -> None:
         """Add some rows at the end."""
         try:
             if rows.size:
@@ -70,7 +83,7 @@ class OnDisk:
         except OSError as error:
             raise about(self.path, error) from error
 
-    def take(self, gnn, at):
+    def take(self, gnn: ModuleType, at: Places) -> Matrix[Any]:
         """Return the rows at some places, an array or a slice."""
         if self.array is None:
             try:
@@ -80,7 +93,7 @@ class OnDisk:
             self.array = np.memmap(self.path, self.dtype, "r", shape=self.shape)
         return self.array[at] if isinstance(at, slice) else gnn.loader.gather_rows(self.array, at)
 
-    def close(self):
+    def close(self) -> None:
         """Forget the rows, and remove the file."""
         self.array = None
         with suppress(OSError):  # what could not be written
@@ -94,19 +107,22 @@ class Scratch:
     The folder is made in the system's folder for temporary files (TMPDIR), once it is needed.
     """
 
-    def __init__(self):
-        self.folder, self.made = None, []
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.made: list[OnDisk] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         for rows in self.made:
             rows.close()
         if self.folder is not None:
             self.folder.rmdir()
 
-    def room(self, shape, dtype, on_disk):
+    def room(
+        self, shape: tuple[int, int], dtype: np.dtype[Any], on_disk: bool
+    ) -> InMemory | OnDisk:
         """Return room for rows of a shape and dtype."""
         if not on_disk:
             return InMemory(shape, dtype)

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
+from scipy.sparse import issparse
 
 from refimpl._support import require
 from refimpl._support.notebook_cards import model_html
 from refimpl._support.reprs import short_repr
 from refimpl.adjacency import Adjacency
 from refimpl.graph.csr import Graph, undirected
-from refimpl.hints import FilePath, Int, Integers, Table, bound
+from refimpl.hints import FilePath, FloatDtype, Ids, Int, Integers, Matrix, Positions, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import real_matrix, scale
 from refimpl.lab.data.sparse_features import checked_sparse, dense_rows, needs_dense
 from refimpl.lab.hints import Kept, Scaling, Weights, as_default
 from refimpl.lab.training.checkpoints import reading_npz, write_npz
 from refimpl.lab.training.config import MEMORY, TrainConfig, config_from
-from refimpl.lab.training.evaluation import Evaluation, rows_of
+from refimpl.lab.training.evaluation import Evaluation, FullGraphPass, rows_of
 from refimpl.lab.training.settings import bytes_from, settings_of
 from refimpl.lab.training.sparse_inputs import numbers_a_row, sparse_rows
 from refimpl.lab.training.stack import Stack
@@ -113,7 +114,7 @@ class TrainedModel:
             object.__setattr__(self, "scaling", check_scaling(self.scaling, self.features))
         object.__setattr__(self, "weights", self._checked_weights())
 
-    def _checked_weights(self):
+    def _checked_weights(self) -> Weights:
         self._check_count()
         shapes = self.stack(None).shapes()
         for wrong, names in (
@@ -133,7 +134,7 @@ class TrainedModel:
             checked[name], dtype = W, W.dtype
         return checked
 
-    def _check_count(self):
+    def _check_count(self) -> None:
         """Raise if the architecture asks for far more weights than there are, before it makes them.
 
         Layers from the second on have as many weights each: few are made to count those of all.
@@ -176,7 +177,7 @@ class TrainedModel:
         return Stack(gnn, config, self.features, self.classes, self.multilabel)
 
 
-def architecture_of(config):
+def architecture_of(config: TrainConfig) -> dict[str, Any]:
     """Return the settings of a TrainConfig that say what its model computes, by name."""
     common = [name for name, one in settings_of(TrainConfig).items() if one.computes]
     flat = config.flat()
@@ -318,7 +319,16 @@ def predict(
     return read_off(model, result, what)
 
 
-def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings):
+def forward(
+    gnn: ModuleType,
+    model: TrainedModel,
+    graph: Graph,
+    features: Any,
+    nodes: Any,
+    scaled: bool,
+    eval_memory: Int,
+    embeddings: bool,
+) -> FullGraphPass:
     """Check the arguments of `predict`; return the FullGraphPass of the nodes."""
     _check_model(model)
     undirected(graph)
@@ -326,7 +336,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
         raise TypeError("scaled must be True or False")
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
     shape = (graph.n, model.features)
-    sparse = require.issparse(features)
+    sparse = issparse(features)
     features = checked_sparse(features) if sparse else array_or_packed("features", features)
     if features.shape != shape:
         raise ValueError(
@@ -349,7 +359,7 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
     else:
         rows = _scaled_rows(real_matrix(features), model)
 
-    def load(ids):
+    def load(ids: Ids) -> Matrix[Any] | Adjacency:
         X = rows(ids)
         bad = _not_finite(X)
         if bad.size:
@@ -366,15 +376,15 @@ def forward(gnn, model, graph, features, nodes, scaled, eval_memory, embeddings)
     return result
 
 
-def _scaled_rows(features, model):
+def _scaled_rows(features: Any, model: TrainedModel) -> Callable[[Ids], Matrix[Any]]:
     return lambda ids: scale(features[ids], model.scaling, model.dtype)
 
 
-def _dense_rows(features, scaling, dtype):
+def _dense_rows(features: Any, scaling: Scaling, dtype: FloatDtype) -> Callable[[Ids], Matrix[Any]]:
     return lambda ids: scale(dense_rows(features, ids), scaling, dtype)
 
 
-def read_off(model, result, what):
+def read_off(model: TrainedModel, result: FullGraphPass, what: str) -> np.ndarray:
     """Return labels, probabilities or embeddings of a FullGraphPass."""
     if what == "embeddings":
         return result.embeddings
@@ -384,22 +394,24 @@ def read_off(model, result, what):
     return decided.astype(np.int64) if model.multilabel else decided.argmax(axis=1)
 
 
-def _probabilities(logits, multilabel):
+def _probabilities(logits: Matrix[Any], multilabel: bool) -> np.ndarray:
     if multilabel:
         exp = np.exp(-np.abs(logits))  # in (0, 1]: never overflows
-        return np.where(logits >= 0, 1, exp) / (1 + exp)
+        sigmoid: np.ndarray = np.where(logits >= 0, 1, exp) / (1 + exp)
+        return sigmoid
     exp = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return exp / exp.sum(axis=1, keepdims=True)
+    softmax: np.ndarray = exp / exp.sum(axis=1, keepdims=True)
+    return softmax
 
 
-def _check_model(model):
+def _check_model(model: object) -> None:
     if not isinstance(model, TrainedModel):
         raise TypeError(
             f"model must be a TrainedModel (see load_model), got {type(model).__name__}"
         )
 
 
-def _not_finite(array):
+def _not_finite(array: Matrix[Any] | Adjacency) -> Positions:
     if isinstance(array, Adjacency):
         rows = np.repeat(np.arange(array.shape[0]), array.graph.degrees())
         return np.unique(rows[~np.isfinite(array.data)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.training.config import PARTS, TrainConfig, config_from
@@ -11,6 +11,9 @@ from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.settings import settings_of, to_json
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.sampling import KERNELS, Sampler
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
 
 
 class Printed(NamedTuple):
@@ -34,7 +37,7 @@ class Printed(NamedTuple):
     where: str
     name: str
     value: Any
-    only: dict[str, tuple]
+    only: dict[str, tuple[Any, ...]]
 
 
 FRESH = {"method": ("fresh",)}
@@ -67,7 +70,7 @@ PRINTED = (
 )
 
 
-def default_of(name):
+def default_of(name: str) -> Any:
     """Return the default of a setting, or of a sampler's parameter."""
     for cls in (TrainConfig, *(one for known in PARTS.values() for one in known.values())):
         if name in settings_of(cls):
@@ -76,7 +79,7 @@ def default_of(name):
     return parameters[name].default
 
 
-def printed_choices(settings, given):
+def printed_choices(settings: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
     """Return what the papers print for the settings that apply with others, by name.
 
     Parameters
@@ -150,7 +153,7 @@ def as_printed(config: TrainConfig, dataset: Dataset | None = None) -> TrainConf
     return config_from(flat | found)
 
 
-def _sampler_for(config, dataset):
+def _sampler_for(config: TrainConfig, dataset: Dataset | None) -> Sampler:
     """Return the sampler that a method without one would get."""
     if dataset is None:
         raise ValueError(
@@ -160,6 +163,6 @@ def _sampler_for(config, dataset):
     return scaled_sampler(dataset.train_graph, parts=config.parts)
 
 
-def _name_of(sampler):
+def _name_of(sampler: Sampler) -> str:
     """Return a sampler's name, "" for a function of somebody's own."""
     return "" if sampler.function else sampler.name

@@ -22,7 +22,12 @@ from refimpl.profiling import timed
 from refimpl.samplers.neighbor import mfgs_arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable
+
     from typing_extensions import Self
+
+    from refimpl.lab.training.run import Run
+    from refimpl.training.subgraph_pool import Turns
 
 MOST_WORKERS = 1024  # threads
 
@@ -73,7 +78,7 @@ class Ahead(Generic[Item]):
         self.window = require.integer("window", window, 1, 2**31 - 1)
         self.next_out = 0
         self.closed = False
-        self._begun: deque[Future] = deque()  # items next_out, next_out + 1, ..
+        self._begun: deque[Future[Item]] = deque()  # items next_out, next_out + 1, ..
         self._executor: ThreadPoolExecutor | None = None
         self._process, self._unwanted = os.getpid(), bytearray(1)
 
@@ -99,7 +104,7 @@ class Ahead(Generic[Item]):
         return self.numbers[self.next_out - 1], item
 
     @timed("sampling")
-    def _take(self):
+    def _take(self) -> Item:
         """Return the next item."""
         if not self.workers:
             return self._make(self.numbers[self.next_out])
@@ -108,7 +113,7 @@ class Ahead(Generic[Item]):
         self._begun.popleft()
         return item
 
-    def _begin(self):
+    def _begin(self) -> None:
         """Let the threads make all items in the window; they take them in order."""
         if self._process != os.getpid():  # forked: nobody makes what the parent began
             self._begun.clear()
@@ -204,7 +209,7 @@ class Prefetcher(Ahead[MFG]):
         super().__init__(make, chosen, workers=workers, window=window)
 
 
-def message_flow_graphs(run, ahead=0):
+def message_flow_graphs(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
     """Yield the sampled neighbours of one minibatch after another, of those here, without end.
 
     The first one is of the step that comes `ahead` steps later. Those of forward-only passes, which
@@ -237,7 +242,7 @@ def message_flow_graphs(run, ahead=0):
         begun += len(numbers)
 
 
-def of_epoch(turns, begun, epoch, batches):
+def of_epoch(turns: Turns, begun: int, epoch: int, batches: int) -> list[int]:
     """Return which batches of an epoch are here, from the minibatch with the count `begun` on."""
     found: list[int] = []
     while True:
@@ -247,12 +252,12 @@ def of_epoch(turns, begun, epoch, batches):
         found.append(number)
 
 
-def _drawn(draw, batches, b):
+def _drawn(draw: Callable[..., MFG], batches: Sequence[Integers], b: int) -> MFG:
     """Return the MFG of batch b."""
     return draw(batches[b], batch=b)
 
 
-def _use_one_thread(prepare, libraries):
+def _use_one_thread(prepare: Callable[[], object] | None, libraries: Iterable[Any]) -> None:
     """Limit OpenMP in the thread that calls this: the limit belongs to a thread."""
     if prepare is not None:
         prepare()

@@ -1,16 +1,22 @@
 """The progress bar of training, where somebody sees it: on a terminal or in a notebook."""
 
+from __future__ import annotations
+
 import importlib.util
 import math
 import sys
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.reprs import score
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
 
 
-def bar(shown=True, **options):
+def bar(shown: bool = True, **options: Any) -> Any:
     """Return a bar of tqdm: a widget where a notebook has these, else text on stderr.
 
     It is silent unless it is `shown`, and where nobody would see it: stderr is no terminal. Where
@@ -23,16 +29,16 @@ def bar(shown=True, **options):
         from tqdm import tqdm
     unseen = False if notebook else None  # None: tqdm asks stderr
 
-    class Bar(tqdm):
+    class Bar(tqdm):  # type: ignore[misc]  # tqdm has no types
         monitor_interval = 0  # else tqdm starts a thread
 
-        def display(self, *args, **form):
+        def display(self, *args: Any, **form: Any) -> Any:
             try:
                 return super().display(*args, **form)
             except (OSError, ValueError):
                 self.disable = True
 
-        def close(self):
+        def close(self) -> None:
             with suppress(OSError, ValueError):
                 super().close()
 
@@ -51,7 +57,7 @@ class Progress:
         False: no bar. Of several ranks the first has one.
     """
 
-    def __init__(self, trainer, shown=True):
+    def __init__(self, trainer: Any, shown: bool = True) -> None:
         self.trainer = trainer
         self.bar = bar(
             shown and trainer.team.rank == 0,
@@ -62,13 +68,13 @@ class Progress:
         self.scores: dict[str, str] = {}
         self.saved: dict[str, str] = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         self.bar.close()
 
-    def within_epoch(self, share):
+    def within_epoch(self, share: float) -> None:
         """Show that `share` of the epoch under way is done, and what was loaded in it so far."""
         if self.bar.disable:
             return
@@ -83,7 +89,7 @@ class Progress:
             self.bar.set_postfix(self.scores | self.saved, refresh=False)
         self.bar.update(len(self.trainer.state.history) + share - self.bar.n)
 
-    def after_epoch(self):
+    def after_epoch(self) -> None:
         """Show the loss and the score of the epoch that is just done."""
         record = self.trainer.state.history[-1]
         self.scores = {"loss": f"{record.loss:.4f}", "val_f1": score(record.val_f1)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from refimpl.lab.training.config import METHODS, TrainConfig
+from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.models import MODELS, ModelSettings
 from refimpl.lab.training.settings import settings_of
 
@@ -53,7 +54,7 @@ def register_layer(model: type[Model]) -> type[Model]:
     return model
 
 
-def _check_methods(model):
+def _check_methods(model: type[ModelSettings]) -> None:
     """Raise TypeError unless a model has the methods that its matrix and hops need."""
     if model.layer is ModelSettings.layer:
         raise TypeError(f"{model.__name__} must have a method layer")
@@ -68,7 +69,7 @@ def _check_methods(model):
         raise TypeError(f"{model.__name__} must have a method operand: it has several hops a layer")
 
 
-def _check_fields(model):
+def _check_fields(model: type[ModelSettings]) -> None:
     """Raise ValueError if a name of a field stands for a setting beside the model already."""
     others: list[type] = [TrainConfig, *METHODS.values()]
     for other in others:

@@ -1,19 +1,23 @@
 """What a method's iterations work on."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
-from refimpl._support import require
 from refimpl._support.user_warnings import warn
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.parts import Ahead, FeatureParts
-from refimpl.lab.training.models.base import NetworkConfig
+from refimpl.lab.training.models.base import StackConfig
 from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
@@ -24,13 +28,25 @@ from refimpl.training.graph_iteration import AdamState
 from refimpl.training.subgraph_pool import ALONE, Turns
 from refimpl.typed import TypedGraph
 
+if TYPE_CHECKING:
+    from refimpl.block import Block
+    from refimpl.graph import Graph, Subgraph
+    from refimpl.hints import Floats, Ids, Mask, Matrix, Sparse
+    from refimpl.lab.training.models.base import ModelSettings
 
-class RunConfig(NetworkConfig, Protocol):
+
+Item = TypeVar("Item", covariant=True)
+
+
+class Minibatches(Iterator[Item], Protocol[Item]):
+    """Minibatches, one after another, without end."""
+
+    def close(self) -> None:
+        """End the threads that sample ahead, if there are any."""
+
+
+class RunConfig(StackConfig, Protocol):
     """What a run and its method ask of the configuration; `TrainConfig` has all of it."""
-
-    @property
-    def model(self) -> Any:
-        """The model's settings, of a class on `ModelSettings`."""
 
     @property
     def method(self) -> Any:
@@ -46,10 +62,6 @@ class RunConfig(NetworkConfig, Protocol):
 
     def decays(self, name: str) -> bool:
         """Whether a weight, by its full name, decays."""
-
-    @property
-    def dropout(self) -> float:
-        """Share of the elements of a layer's input that are set to 0."""
 
     @property
     def bfloat16(self) -> bool:
@@ -78,10 +90,6 @@ class RunConfig(NetworkConfig, Protocol):
     @property
     def shuffle(self) -> float:
         """Share of the nodes of each part that change places after an epoch."""
-
-    @property
-    def rng(self) -> int:
-        """The seed."""
 
 
 @dataclass(eq=False)
@@ -116,62 +124,66 @@ class Run:
     worker: int = 0
 
     @property
-    def number(self):
+    def number(self) -> int:
         """The number of the minibatch under way: of the iteration where there is one worker."""
         return self.state.iterations * self.turns.workers + self.worker
 
     @property
-    def begun(self):
+    def begun(self) -> int:
         """How many minibatches have been gone over here."""
         return self.begun_by(0)
 
-    def begun_by(self, ahead):
+    def begun_by(self, ahead: int) -> int:
         """Return how many minibatches are gone over here once `ahead` more steps are done."""
         return self.turns.begun(self.state.iterations + ahead)
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         """The graph that messages pass over; "nodes" are its nodes."""
         return self.dataset.train_graph
 
     @property
-    def roots(self):
+    def roots(self) -> Ids:
         """The nodes that the loss is taken over: all, or the training nodes among them."""
         return self.dataset.roots
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype[Any]:
         """float32 or float64."""
         return self.dataset.dtype
 
-    def load(self, nodes=None):
+    def load(self, nodes: NDArray[Any] | None = None) -> Matrix[Any] | Sparse:
         """Return the features of some nodes, from where they are kept; default: of all."""
         gather = self.gnn.loader.gather_rows
-        nodes = np.arange(self.graph.n) if nodes is None else nodes
+        ids: NDArray[Any] = np.arange(self.graph.n) if nodes is None else nodes
         if isinstance(self.features, FeatureParts):
-            return self.features.load(nodes)
+            return self.features.load(ids)
         if isinstance(self.features, LookaheadFeatures):
             data = self.dataset
-            return self.features.gather(None, data.in_graph(nodes), data.scaling, data.dtype)
+            return self.features.gather(None, data.in_graph(ids), data.scaling, data.dtype)
         if self.features is not None:
-            return gather(self.features, nodes, dtype=self.dtype)
-        nodes = self.dataset.in_graph(nodes)
+            return gather(self.features, ids, dtype=self.dtype)
+        ids = self.dataset.in_graph(ids)
         if reads_sparse(self.dataset, self.config):
             data = self.dataset
-            return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
-        return self.dataset.inputs(nodes, gather)
+            return sparse_rows(self.gnn, data.features, ids, data.scaling, data.dtype)
+        return self.dataset.inputs(ids, gather)
 
     @property
-    def row_bytes(self):
+    def row_bytes(self) -> int:
         """Bytes of a node's features where `load` reads them; of sparse features the mean."""
         if isinstance(self.features, FeatureParts | LookaheadFeatures):
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
-        if require.issparse(X):
-            return (X.data.nbytes + X.indices.nbytes) // X.shape[0]
-        return X.shape[1] * X.itemsize
+        if issparse(X):
+            mean: int = (X.data.nbytes + X.indices.nbytes) // X.shape[0]
+            return mean
+        size: int = X.shape[1] * X.itemsize
+        return size
 
-    def ahead(self, minibatches, inputs):
+    def ahead(
+        self, minibatches: Minibatches[Item], inputs: Callable[[Item], Ids]
+    ) -> Minibatches[Item]:
         """Return an iterator over minibatches, the features of the next one fetched meanwhile.
 
         ``inputs(minibatch)`` returns the nodes whose features it loads, at once. Where features
@@ -181,7 +193,13 @@ class Run:
             return Ahead(minibatches, inputs, self.features.ask)
         return self.read_ahead(minibatches, inputs)
 
-    def read_ahead(self, minibatches, inputs, predicted=False, partly=False):
+    def read_ahead(
+        self,
+        minibatches: Minibatches[Item],
+        inputs: Callable[[Item], Ids],
+        predicted: bool = False,
+        partly: bool = False,
+    ) -> Minibatches[Item]:
         """Return an iterator over minibatches, the features of the next ones read meanwhile.
 
         As `ahead`, but for features on storage only. Where ``inputs(minibatch)`` are only
@@ -191,12 +209,12 @@ class Run:
         if not isinstance(self.features, LookaheadFeatures):
             return minibatches
 
-        def rows(minibatch):
+        def rows(minibatch: Any) -> NDArray[Any]:
             return self.dataset.in_graph(inputs(minibatch))
 
         return Windows(minibatches, rows, self.features, predicted, partly)
 
-    def targets(self, nodes):
+    def targets(self, nodes: Ids) -> tuple[Matrix[Any], Floats[Any] | None]:
         """Return what a loss over some nodes compares with.
 
         Returns
@@ -209,54 +227,55 @@ class Run:
         Y, chosen = self.labels(nodes), self.in_loss(nodes)
         if chosen is None:
             return Y, None
-        return Y, (chosen / max(np.count_nonzero(chosen), 1)).astype(self.dtype)
+        return Y, (chosen / max(int(np.count_nonzero(chosen)), 1)).astype(self.dtype)
 
-    def subgraph(self, nodes):
+    def subgraph(self, nodes: Ids) -> Subgraph:
         """Return the subgraph on some nodes, ascending, with its types or weights if any."""
         return self.with_types(self.gnn.induced_subgraph(self.graph, nodes))
 
-    def with_types(self, sub):
+    def with_types(self, sub: Subgraph) -> Subgraph:
         """Return a subgraph with the types or weights of its edges, where the graph has any."""
         if isinstance(self.graph, WeightedGraph):
             return self.graph.weighted(sub)
         return self.graph.typed(sub) if isinstance(self.graph, TypedGraph) else sub
 
-    def labels(self, nodes):
+    def labels(self, nodes: Ids) -> Matrix[Any]:
         """Return the labels of some nodes, as rows of 0 and 1."""
         return self.dataset.targets(self.dataset.in_graph(nodes))
 
-    def in_loss(self, nodes):
+    def in_loss(self, nodes: Ids) -> Mask | None:
         """Return whether the loss is taken over each of some nodes; None where it is over all."""
         roots = self.roots
         if len(roots) == self.graph.n:
             return None
         places = np.minimum(np.searchsorted(roots, nodes), len(roots) - 1)
-        return roots[places] == nodes
+        chosen: Mask = roots[places] == nodes
+        return chosen
 
-    def normalized(self, sub):
+    def normalized(self, sub: Subgraph) -> Any:
         """Return what each layer aggregates with on a subgraph that has its types."""
         model = self.config.model
         A = model.adjacency(self.gnn, sub.graph, sub.transpose_perm, self.dtype)
         return self.stack.operand(A)
 
-    def block_operand(self, block, nodes):
+    def block_operand(self, block: Block, nodes: Ids) -> Any:
         """Return what a layer aggregates with on a Block whose sources are these nodes."""
         model = self.config.model
         return model.block_operand(self.gnn, block, nodes, self.graph, self.dtype)
 
-    def passes(self):
+    def passes(self) -> Passes:
         """Return the `Passes` of the next iteration."""
         return Passes(self.stack, self.state.weights, self.number)
 
-    def forward_only(self):
+    def forward_only(self) -> Passes:
         """Return the `Passes` of a forward pass that drops nothing."""
         return Passes(self.stack, self.state.weights)
 
-    def adam(self):
+    def adam(self) -> AdamState | None:
         """Return the `AdamState` of this step; None where several workers move the weights."""
         return self.adam_state() if self.turns.workers == 1 else None
 
-    def adam_state(self):
+    def adam_state(self) -> AdamState:
         """Return the weights, and what Adam has and needs in the step that comes next."""
         config, state = self.config, self.state
         decaying = filter(config.decays, state.weights) if config.weight_decay else ()
@@ -264,14 +283,16 @@ class Run:
         return AdamState(state.weights, state.m, state.v, state.iterations + 1, config.lr, decay)
 
 
-def reads_sparse(dataset, config):
+def reads_sparse(dataset: Dataset, config: RunConfig) -> bool:
     """Whether training reads sparse features as such: dense rows of a batch otherwise."""
     parts = config.model, config.method
     sparse = all(part.sparse_features for part in parts) and config.partition != "local"
-    return sparse and require.issparse(dataset.features)
+    return sparse and issparse(dataset.features)
 
 
-def what_is_run(gnn, dataset, config, state):
+def what_is_run(
+    gnn: ModuleType, dataset: Dataset, config: Any, state: TrainState
+) -> dict[str, Any]:
     """Return what all ranks of a run must have in common, as far as it is known at once."""
     parts = config, config.model, config.method
     return {
@@ -282,7 +303,7 @@ def what_is_run(gnn, dataset, config, state):
     }
 
 
-def warn_of_lost_edges(dataset):
+def warn_of_lost_edges(dataset: Dataset) -> None:
     """Warn where inductive training keeps less than half of the training nodes' edges."""
     share = dataset.kept_share()
     if share < 0.5:
@@ -293,21 +314,21 @@ def warn_of_lost_edges(dataset):
         )
 
 
-def warn_of_ignored_weights(dataset, model):
+def warn_of_ignored_weights(dataset: Dataset, model: ModelSettings) -> None:
     """Warn where edges have weights that the model does not aggregate with."""
     if isinstance(dataset.train_graph, WeightedGraph) and not model.weighted:
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
-def check_bfloat16(gnn):
+def check_bfloat16(gnn: ModuleType) -> None:
     """Raise unless the layers of an implementation round factors; warn where this costs time."""
     own = ("refimpl.", "fastimpl.")
     for name in gnn.layers.__all__:
         is_pass = name.endswith(("_forward", "_backward"))
         if is_pass and not getattr(gnn.layers, name).__module__.startswith(own):
             raise ValueError(f"bfloat16 must be False: {name} of {gnn.__name__} does not round")
-    speed = getattr(gnn, "build_info", dict)().get("bfloat16", 0)
-    if speed <= 1:
+    build: dict[str, Any] = getattr(gnn, "build_info", dict)()
+    if build.get("bfloat16", 0) <= 1:
         warn(
             "bfloat16 saves no time here: products are fast with MKL (pip install "
             "'minibatch-gnn[mkl]') in fastimpl, on a processor with AMX or AVX512_BF16"
@@ -316,13 +337,13 @@ def check_bfloat16(gnn):
 
 def places_of_features(config: RunConfig) -> tuple[str, ...]:
     """Return where training can read features, by the names of `--features-in`."""
-    places = config.method.features_in
+    places: tuple[str, ...] = config.method.features_in
     if config.partition == "local":  # each worker keeps the rows of its part
         return tuple(place for place in places if place != "lookahead")
     return places
 
 
-def check_file(features, X):
+def check_file(features: LookaheadFeatures, X: Any) -> None:
     """Raise unless features that are read ahead are those of the data set, X."""
     own, packed = getattr(X, "filename", None), isinstance(X, PackedFeatures)
     same = (features.shape, features.dtype) == (X.shape, X.dtype)

@@ -1,18 +1,27 @@
 """Which nodes the samples of scikit-learn are, and what their classes are."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl._support import require
 from refimpl.graph import Graph, as_graph
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Integers, Positions
+
 UNLABELLED = -1  # as in scikit-learn's own semi-supervised estimators
 
 
-def edgeless(n):
+def edgeless(n: int) -> Graph:
     return as_graph(np.zeros((0, 2), np.int64), n=n)
 
 
-def checked_graph(graph):
+def checked_graph(graph: object) -> Graph:
     if not isinstance(graph, Graph):
         raise TypeError(
             "graph must be a Graph, made by as_graph before the call (scikit-learn cuts the rows "
@@ -21,7 +30,7 @@ def checked_graph(graph):
     return graph
 
 
-def same_graph(one, other):
+def same_graph(one: Graph, other: Graph | None) -> bool:
     """Whether two graphs are equal; the other may be None."""
     return one is other or (
         other is not None
@@ -30,7 +39,9 @@ def same_graph(one, other):
     )
 
 
-def nodes_of_samples(X, n, nodes, k, has_graph):
+def nodes_of_samples(
+    X: Any, n: int, nodes: Integers | None, k: int, has_graph: bool
+) -> tuple[NDArray[Any], NDArray[Any] | None]:
     """Return the nodes that samples are, and those of X's rows; None where these are all nodes."""
     held = X.shape[0]
     if nodes is None:
@@ -62,7 +73,7 @@ def nodes_of_samples(X, n, nodes, k, has_graph):
     return nodes, nodes
 
 
-def checked_classes(y):
+def checked_classes(y: Any) -> Any:
     """Return `y` as scikit-learn checks it: a column of classes, or rows of 0 and 1."""
     from sklearn.utils.multiclass import check_classification_targets, type_of_target
     from sklearn.utils.validation import check_array, column_or_1d
@@ -79,7 +90,7 @@ def checked_classes(y):
     return y
 
 
-def sample_weights(weights, k):
+def sample_weights(weights: Any, k: int) -> Any:
     """Return the weights of k samples in a score: 1 each by default."""
     if weights is None:
         return np.ones(k)
@@ -91,7 +102,9 @@ def sample_weights(weights, k):
     return weights
 
 
-def encoded_classes(y, position, n):
+def encoded_classes(
+    y: NDArray[Any], position: Positions, n: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return labels as a Dataset has them, -1 where they are not known, and their names."""
     if np.unique(position).size < position.size:
         raise ValueError("nodes must have each node once")

@@ -144,7 +144,7 @@ def real(
 ) -> Any:
     """Make a field for a float of at least (above, if strict) `low` and at most `high`, or None."""
 
-    def number(name, value):
+    def number(name: str, value: Any) -> float:
         return require.real(name, value, low, strict=strict, high=high)
 
     check = _or_none(default, number)
@@ -154,7 +154,7 @@ def real(
 def switch(default: bool, help: str, **more: Any) -> Any:
     """Make a field for True or False."""
 
-    def check(name, value):
+    def check(name: str, value: Any) -> bool:
         if not isinstance(value, bool):
             raise TypeError(f"{name} must be True or False")
         return value
@@ -165,7 +165,7 @@ def switch(default: bool, help: str, **more: Any) -> Any:
 def choice(default: str, help: str, choices: tuple[str, ...], **more: Any) -> Any:
     """Make a field for one of some words; a user may write "-" for "_"."""
 
-    def check(name, value):
+    def check(name: str, value: Any) -> Any:
         return require.choice(name, value, choices)
 
     return _field(default, check, help, _underscored, None, choices=choices, **more)
@@ -182,7 +182,7 @@ def integers(
 ) -> Any:
     """Make a field for a tuple of ints in [low, high], or None."""
 
-    def check(name, value):
+    def check(name: str, value: Any) -> tuple[int, ...] | None:
         if value is None:
             return None
         if not isinstance(value, list | tuple):
@@ -214,27 +214,34 @@ def custom(
     return _field(default, check, help, parse, metavar, **more)
 
 
-def _field(default, check, help, parse, metavar=None, **more):
+def _field(
+    default: Any,
+    check: Check,
+    help: str,
+    parse: Callable[[str], Any],
+    metavar: str | None = None,
+    **more: Any,
+) -> Any:
     setting = Setting(check=check, help=help, parse=parse, metavar=metavar, **more)
     return field(default=default, metadata={"setting": setting})
 
 
-def _or_none(default, check):
+def _or_none(default: Any, check: Check) -> Check:
     if default is not None:
         return check
     return lambda name, value: None if value is None else check(name, value)
 
 
-def _underscored(text):
+def _underscored(text: str) -> str:
     return text.replace("-", "_")
 
 
-def parsed_integers(text):
+def parsed_integers(text: str) -> tuple[int, ...]:
     """Return numbers that commas separate, as a tuple."""
     return tuple(int(number) for number in text.split(","))
 
 
-def parsed_size(text):
+def parsed_size(text: str) -> int:
     """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
     if found is None or found[2].lower() not in UNITS:
@@ -242,14 +249,14 @@ def parsed_size(text):
     return int(Fraction(found[1]) * UNITS[found[2].lower()])
 
 
-def to_json(value):
+def to_json(value: Any) -> Any:
     """Return a setting's value as JSON holds it: tuples as lists, infinity as "inf"."""
     if isinstance(value, tuple):
         return [to_json(one) for one in value]
     return "inf" if isinstance(value, float) and isinf(value) else value
 
 
-def from_json(value, depth=DEEPEST):
+def from_json(value: Any, depth: int = DEEPEST) -> Any:
     """Return what `to_json` was given; a list in too many others stays, to be refused."""
     if isinstance(value, list) and depth:
         return tuple(from_json(one, depth - 1) for one in value)

@@ -1,7 +1,9 @@
 """A stack of layers that gives logits, over an implementation: forward, and back by hand."""
 
+from __future__ import annotations
+
 import math
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -9,6 +11,17 @@ from refimpl.adjacency import Adjacency
 from refimpl.lab.training.models.base import DenseLayer, stages_of
 from refimpl.lab.training.sparse_inputs import dropped_entries
 from refimpl.streams import ATTENTION, DROPOUT, INIT, NODE_DROPOUT, key
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from refimpl.block import MFG, Block
+    from refimpl.graph import Graph
+    from refimpl.hints import Absent, FloatDtype, Floats, Ids, Matrix
+    from refimpl.lab.hints import Weights
+    from refimpl.lab.training.models.base import Input, ModelSettings, Shapes, StackConfig, Stage
+    from refimpl.losses import Loss
 
 
 class Stack:
@@ -18,7 +31,9 @@ class Stack:
     `operands` or `block_operands` returns, one each.
     """
 
-    def __init__(self, gnn, config, f_in, classes, multilabel):
+    def __init__(
+        self, gnn: Any, config: StackConfig, f_in: int, classes: int, multilabel: bool
+    ) -> None:
         self.gnn, self.config, self.model = gnn, config, config.model
         self.f_in, self.classes = f_in, classes
         widths = [f_in] + [config.hidden] * config.layers
@@ -41,17 +56,18 @@ class Stack:
         self.multilabel = multilabel
 
     @property
-    def top(self):
+    def top(self) -> str:
         """The name of what gives the logits: ``classifier``, or the last layer."""
         return list(self.layers)[-1]
 
-    def loss(self, logits, Y, weights=None):
+    def loss(self, logits: Matrix[Any], Y: Matrix[Any], weights: Floats[Any] | None = None) -> Loss:
         """Return the loss and its gradient: sigmoid or softmax, by the labels."""
         gnn = self.gnn
         loss = gnn.sigmoid_cross_entropy if self.multilabel else gnn.softmax_cross_entropy
-        return loss(logits, Y, weights)
+        found: Loss = loss(logits, Y, weights)
+        return found
 
-    def shapes(self):
+    def shapes(self) -> Shapes:
         """Return the shape of every weight by its full name."""
         return {
             f"{place}.{name}": shape
@@ -59,12 +75,12 @@ class Stack:
             for name, shape in layer.shapes.items()
         }
 
-    def initial_weights(self, seed, dtype):
+    def initial_weights(self, seed: int, dtype: FloatDtype) -> Weights:
         """Return Glorot-uniform weights: entry c of matrix i of layer l is draw c of its key.
 
         The attention vector of a head counts as a matrix of one row. A bias is zero.
         """
-        weights = {}
+        weights: Weights = {}
         for number, (place, layer) in enumerate(self.layers.items()):
             for index, (name, shape) in enumerate(layer.shapes.items()):
                 if name == "b":
@@ -80,7 +96,9 @@ class Stack:
                 weights[f"{place}.{name}"] = W.astype(dtype)
         return weights
 
-    def adjacency(self, graph, transpose_perm=None, *, dtype):
+    def adjacency(
+        self, graph: Graph, transpose_perm: Ids | None = None, *, dtype: FloatDtype
+    ) -> Any:
         """Return what the model aggregates with on a whole graph; None for an MLP.
 
         Parameters
@@ -102,15 +120,15 @@ class Stack:
         """
         return self.model.adjacency(self.gnn, graph, transpose_perm, dtype)
 
-    def operands(self, A):
+    def operands(self, A: Any) -> tuple[Any, ...]:
         """Return the operand of each layer where all aggregate with A."""
         return (self.operand(A),) * self.depth
 
-    def operand(self, A):
+    def operand(self, A: Any) -> Any:
         """Return the operand of every layer where all aggregate with A."""
         return self.model.operand((A,) * self.model.hops_a_layer)
 
-    def block_operands(self, mfg, graph, *, dtype):
+    def block_operands(self, mfg: MFG, graph: Graph, *, dtype: FloatDtype) -> tuple[Any, ...]:
         """Return the operand of each layer on a message-flow graph.
 
         Parameters
@@ -133,11 +151,13 @@ class Stack:
         return tuple(model.operand(hops[K * i : K * (i + 1)]) for i in range(self.depth))
 
     @property
-    def depth(self):
+    def depth(self) -> int:
         """How many layers there are, without a linear classifier."""
         return self.config.layers
 
-    def forward(self, weights, operands, X, iteration=None):
+    def forward(
+        self, weights: Weights, operands: tuple[Any, ...], X: Input, iteration: int | None = None
+    ) -> tuple[Matrix[Any], dict[str, Any]]:
         """Return the logits, and what `gradients` needs of this pass.
 
         Parameters
@@ -163,7 +183,9 @@ class Stack:
         kept = (needed for _, *needed in passes.kept.values())
         return logits, dict(zip(self.layers, kept, strict=True))
 
-    def gradients(self, weights, operands, kept, G):
+    def gradients(
+        self, weights: Weights, operands: tuple[Any, ...], kept: dict[str, Any], G: Matrix[Any]
+    ) -> Weights:
         """Return the gradient of every weight, from the gradient of the logits.
 
         What `kept` and `G` hold is used up: layers write over it.
@@ -177,7 +199,15 @@ class Stack:
         return passes.gradients
 
 
-def attention_keys(gnn, layer, config, iteration, number, A, nodes=None):
+def attention_keys(
+    gnn: ModuleType,
+    layer: Any,
+    config: StackConfig,
+    iteration: int | None,
+    number: int,
+    A: Any,
+    nodes: Ids | None = None,
+) -> dict[str, Any]:
     """Return, as an argument of `forward`, a key for each row of a layer that draws in training.
 
     Layer `number` is from 0; its input has a row for each of `nodes`, those of its output first.
@@ -191,7 +221,7 @@ def attention_keys(gnn, layer, config, iteration, number, A, nodes=None):
     return {"keys": keys}
 
 
-def weights_of(weights, place):
+def weights_of(weights: Weights, place: str) -> Weights:
     """Return one layer's weights by their short names."""
     prefix = place + "."
     return {name[len(prefix) :]: W for name, W in weights.items() if name.startswith(prefix)}
@@ -211,27 +241,28 @@ class Passes:
     overwrites them.
     """
 
-    def __init__(self, stack, weights, iteration=None):
+    def __init__(self, stack: Stack, weights: Weights, iteration: int | None = None) -> None:
         self.gnn, self.weights, self.iteration = stack.gnn, weights, iteration
         self.config, self.places = stack.config, list(stack.layers.items())
         self.depth, self.loss = stack.depth, stack.loss
-        self.kept: dict[int, tuple] = {}  # by layer: A, its input as it was used, what else
-        self.nodes: dict[int, np.ndarray] = {}  # by layer: those of the rows of its input
-        self.gradients: dict[str, np.ndarray] = {}
+        self.kept: dict[int, Any] = {}  # by layer: A, its input as it was used, what else
+        self.nodes: dict[int, Ids] = {}  # by layer: those of the rows of its input
+        self.gradients: Weights = {}
         self.own = True  # whether G may be overwritten: its layer does not need it any more
 
-    def forward(self, l, A, X, nodes=None):
+    def forward(self, l: int, A: Any, X: Input, nodes: Ids | None = None) -> Matrix[Any]:
         """Return the output of layer `l` from its input X."""
         place, layer = self.places[l - 1]
         X, mask = self._dropped(l, X, nodes)
         drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
+        Y: Matrix[Any]
         Y, needed = layer.forward(weights_of(self.weights, place), A, X, **drawn)
         self.kept[l] = A, X, needed, mask
         if nodes is not None:
             self.nodes[l] = nodes
         return Y
 
-    def again(self, l, A, arranged):
+    def again(self, l: int, A: Any, arranged: Callable[[Any], Any]) -> Matrix[Any]:
         """Return what layer `l` makes of its input's rows, `arranged` anew, with another matrix.
 
         The rows are those that `forward` used, after dropout. Nothing is kept for `backward`.
@@ -240,15 +271,16 @@ class Passes:
         _, X, _, _ = self.kept[l]
         nodes = arranged(self.nodes[l])
         drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
-        return layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
+        Y: Matrix[Any] = layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
+        return Y
 
-    def classify(self, X, nodes=None):
+    def classify(self, X: Matrix[Any], nodes: Ids | None = None) -> Matrix[Any]:
         """Return the logits, from the rows of the last layer."""
         if self.config.classifier == "layer":
             return X
         return self.forward(len(self.places), None, X, nodes)
 
-    def backward(self, l, G, rows=None):
+    def backward(self, l: int, G: Matrix[Any], rows: int | None = None) -> Matrix[Any] | Absent:
         """Keep the gradients of the weights of layer `l`; return that of its input.
 
         Parameters
@@ -280,7 +312,7 @@ class Passes:
             G, mask = G[:rows], mask if mask is None else mask[:rows]
         return G if mask is None else self.gnn.dropout(G, self.config.dropout, mask)
 
-    def _dropped(self, l, X, nodes):
+    def _dropped(self, l: int, X: Input, nodes: Ids | None) -> tuple[Input, Any]:
         """Return X with the dropout of layer l's input, and the key of the mask, or of each row."""
         if self.iteration is None or not self.config.dropout:
             return X, None
@@ -298,26 +330,27 @@ class Passes:
 class BlockModel:
     """A run's layers as `fresh_iteration` asks for them, the classifier behind the last."""
 
-    def __init__(self, run):
-        self.run, self.passes = run, run.passes()
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.passes: Passes = run.passes()
 
-    def forward(self, l, block, nodes, H):
+    def forward(self, l: int, block: Block, nodes: Ids, H: Input) -> Matrix[Any]:
         """Return the rows of layer l from those of layer l - 1: FreshGNN Equation 1."""
         return self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
 
-    def loss(self, H, nodes):
+    def loss(self, H: Matrix[Any], nodes: Ids) -> tuple[float, Matrix[Any]]:
         """Return the loss, and its gradient by the rows of the last layer."""
         run = self.run
         logits = self.passes.classify(H, nodes)
         loss = run.stack.loss(logits, *run.targets(nodes))
         return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
 
-    def backward(self, l, G):
+    def backward(self, l: int, G: Matrix[Any]) -> Matrix[Any] | Absent:
         """Keep the gradients of the weights of layer l; return that of the rows below."""
         return self.passes.backward(l, G)
 
     @property
-    def gradients(self):
+    def gradients(self) -> Weights:
         """The gradients of all weights, by name."""
         return self.passes.gradients
 
@@ -325,24 +358,24 @@ class BlockModel:
 class ForwardOnly(BlockModel):
     """A run's layers below the last, as `fresh_iteration` asks for them, without a gradient."""
 
-    gradients: ClassVar[dict] = {}
+    gradients: ClassVar[Weights] = {}
 
-    def __init__(self, run):
+    def __init__(self, run: Any) -> None:
         self.run, self.passes = run, run.forward_only()
         self.inputs: dict[int, int] = {}  # rows of the input of each layer
 
-    def forward(self, l, block, nodes, H):
+    def forward(self, l: int, block: Block, nodes: Ids, H: Input) -> Matrix[Any]:
         """Return the rows of layer l. Nobody keeps those of the last layer: they are zeros."""
         self.inputs[l] = len(nodes)
         if l < self.run.config.layers:
             return super().forward(l, block, nodes, H)
         return np.zeros((block.n_dst, 1), H.dtype)
 
-    def loss(self, H, nodes):
+    def loss(self, H: Matrix[Any], nodes: Ids) -> tuple[float, Matrix[Any]]:
         """Return no loss, and a gradient of zeros."""
         return 0.0, np.zeros_like(H)
 
-    def backward(self, l, G):
+    def backward(self, l: int, G: Matrix[Any]) -> Matrix[Any] | Absent:
         """Return a gradient of zeros, a column wide, for each row below."""
         return np.zeros((self.inputs[l], 1), G.dtype) if l > 1 else None
 
@@ -350,7 +383,7 @@ class ForwardOnly(BlockModel):
 class WithRowL2:
     """Another layer, with the rows of its output scaled to length 1."""
 
-    def __init__(self, gnn, layer, model):
+    def __init__(self, gnn: ModuleType, layer: Any, model: ModelSettings) -> None:
         self.gnn, self.layer, self.model, self.shapes = gnn, layer, model, layer.shapes
         self.vectors = getattr(layer, "vectors", ())
         self.numbers_an_entry = getattr(layer, "numbers_an_entry", 0)
@@ -358,23 +391,25 @@ class WithRowL2:
         self.draws = getattr(layer, "draws", False)
         self.overwrites = getattr(layer, "overwrites", False)
 
-    def forward(self, W, A, X, **drawn):
+    def forward(self, W: Weights, A: Any, X: Input, **drawn: Any) -> tuple[Matrix[Any], Any]:
         """Return the scaled output, and what `backward` needs of this pass."""
         Y, needed = self.layer.forward(W, A, X, **drawn)
         out = self.gnn.layers.row_l2_forward(Y)
         return out.Y, (needed, out)
 
-    def backward(self, W, A, X, kept, G_out, **reuse):
+    def backward(
+        self, W: Weights, A: Any, X: Input, kept: tuple[Any, Any], G_out: Matrix[Any], **reuse: bool
+    ) -> Any:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         needed, out = kept
         G = self.gnn.layers.row_l2_backward(out, G_out)
         return self.layer.backward(W, A, X, needed, G, **reuse)
 
-    def stages(self):
+    def stages(self) -> list[Stage]:
         """Return the parts of an exact pass: the other layer's, its rows scaled in the last."""
         *others, last = stages_of(self.layer, self.model)
 
-        def scaled(W, hops, X):
+        def scaled(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
             return self.gnn.layers.row_l2_forward(last.run(W, hops, X)).Y
 
         return [*others, last._replace(run=scaled)]

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from refimpl._support.notebook_cards import result_html
 from refimpl._support.reprs import short_repr
 from refimpl.lab.hints import Ranks, Weights
+
+if TYPE_CHECKING:
+    from refimpl.hints import FloatDtype
+    from refimpl.lab.training.stack import Stack
 
 
 class EpochRecord(NamedTuple):
@@ -129,14 +133,14 @@ class TrainResult(NamedTuple):
         return result_html(self)
 
 
-def first_state(stack, seed, dtype):
+def first_state(stack: Stack, seed: int, dtype: FloatDtype) -> TrainState:
     """Return the TrainState of a run that has not begun."""
     weights = stack.initial_weights(seed, dtype)
     zeros = {name: np.zeros_like(W) for name, W in weights.items()}
     return TrainState(weights, zeros, copied(zeros), copied(weights))
 
 
-def check_state(state, stack, dtype):
+def check_state(state: TrainState, stack: Stack, dtype: np.dtype[Any]) -> None:
     """Raise unless `state` has the weights of a stack, of this dtype."""
     if not isinstance(state, TrainState):
         raise TypeError(f"state must be a TrainState, got {type(state).__name__}")
@@ -149,7 +153,7 @@ def check_state(state, stack, dtype):
                 raise TypeError(f"state.{part} must be {dtype}, but {name} is {array.dtype}")
 
 
-def copied(arrays):
+def copied(arrays: Weights) -> Weights:
     """Return copies of the arrays of a dict."""
     return {name: array.copy() for name, array in arrays.items()}
 

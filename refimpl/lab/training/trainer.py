@@ -9,12 +9,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from refimpl._support import require
 from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import one_blas_thread
-from refimpl.hints import Integers, Table, bound
+from refimpl.hints import Absent, Ids, Integers, Matrix, Sparse, Table, bound
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.collectives import check_alike
 from refimpl.lab.distributed.local import LocalIterations
@@ -127,9 +128,9 @@ class Trainer:
         if state.cache is not None and self.iterations.cache is None:
             raise ValueError(f'state.cache must be None where method is "{config.method.name}"')
         state.cache = self.iterations.cache
-        self.sparse = config.model.sparse_features and require.issparse(dataset.features)
-        self.scored: tuple = ()  # the nodes that the evaluation is of
-        self.evaluation: Any = None
+        self.sparse = config.model.sparse_features and issparse(dataset.features)
+        self.scored: tuple[Any, ...] = ()  # the nodes that the evaluation is of
+        self.evaluation: Evaluation | Absent = None
         self.closed = False
 
     __repr__ = showing("dataset", "config", "done", "closed")
@@ -169,7 +170,7 @@ class Trainer:
         self.meter.seconds["other"] += perf_counter() - begin - recorded
         return step
 
-    def _iteration(self, worker):
+    def _iteration(self, worker: int) -> Step:
         """Go over the next minibatch, a worker's; return its `Step`."""
         self.run.worker = worker
         return self.iterations.iteration()
@@ -198,7 +199,7 @@ class Trainer:
                 after_step(min(seen / n, 1))
         self._record(float(np.mean(losses)))
 
-    def _record(self, loss):
+    def _record(self, loss: float) -> None:
         """Evaluate at an epoch's end, keep the weights if they are the best, extend the history."""
         state, val, config = self.state, self.dataset.val, self.config
         check_weights(state.weights, self.dataset, state.iterations)
@@ -214,7 +215,7 @@ class Trainer:
         if config.method.counts_loads:
             state.loads.append(self.counts_of_epoch._asdict())
 
-    def _better(self, record):
+    def _better(self, record: EpochRecord) -> bool:
         """Whether an epoch is better than all before it; one that was not scored is not."""
         state = self.state
         if self.config.best_by == "score":
@@ -235,7 +236,7 @@ class Trainer:
         """Return F1-micro on each array of nodes, None for none: one exact pass for these."""
         return [score for score, _ in self._judged(weights, parts)]
 
-    def _judged(self, weights, parts, with_loss=False):
+    def _judged(self, weights: Weights, parts: Any, with_loss: bool = False) -> list[Any]:
         """Return F1-micro, and the mean loss if it is asked for, on each array of nodes."""
         begin, dataset, found = perf_counter(), self.dataset, []
         logits = self._evaluation(parts).run(weights, self._inputs).logits
@@ -250,13 +251,13 @@ class Trainer:
         self.meter.seconds["evaluation"] += perf_counter() - begin
         return found
 
-    def _inputs(self, nodes):
+    def _inputs(self, nodes: Ids) -> Matrix[Any] | Sparse:
         if self.sparse:
             data = self.dataset
             return sparse_rows(self.gnn, data.features, nodes, data.scaling, data.dtype)
         return self.dataset.inputs(nodes, self.gnn.loader.gather_rows)
 
-    def _evaluation(self, parts):
+    def _evaluation(self, parts: tuple[Any, ...]) -> Evaluation:
         """Return the Evaluation of some arrays of nodes; it is kept for the same arrays."""
         if list(map(id, self.scored)) != list(map(id, parts)):
             self.evaluation = None  # its memory is free for the next
@@ -391,6 +392,7 @@ def train(
         If `comm` is mpi4py's and MPI is not installed.
     """
     require.switch("progress", progress)
+    trainer: Trainer
     with (
         gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
         Progress(trainer, progress) as bar,

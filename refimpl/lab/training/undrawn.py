@@ -1,13 +1,24 @@
 """Minibatches whose neighbours are not drawn yet, and an estimate of what all of them would be."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import Minibatch
 
+if TYPE_CHECKING:
+    from collections.abc import Generator
+
+    from refimpl.hints import Absent, Ids
+    from refimpl.history.iteration import FreshStep
+    from refimpl.lab.training.run import Run
+
 EVERY = 64  # minibatches of an epoch, and worker: the inputs of one are counted, for all of them
 
 
-def undrawn_minibatches(run, ahead=0):
+def undrawn_minibatches(run: Run, ahead: int = 0) -> Generator[Minibatch, None, None]:
     """Yield one `Minibatch` after another, of those here, without end: nothing is drawn.
 
     The first one is of the step that comes `ahead` steps later.
@@ -23,13 +34,15 @@ def undrawn_minibatches(run, ahead=0):
 
 
 @timed("sampling")
-def epoch_roots(run, epoch):
+def epoch_roots(run: Run, epoch: int) -> list[Ids]:
     """Return the roots of each batch of an epoch."""
     settings = run.config.method
-    return run.gnn.samplers.epoch_batches(run.roots, settings.batch_size, run.config.rng, epoch)
+    batches: list[Ids]
+    batches = run.gnn.samplers.epoch_batches(run.roots, settings.batch_size, run.config.rng, epoch)
+    return batches
 
 
-def minibatch_of(run, roots, epoch, b):
+def minibatch_of(run: Run, roots: Ids, epoch: int, b: int) -> Minibatch:
     """Return the `Minibatch` of batch b of an epoch, which has these roots."""
     fanouts = hop_fanouts(run.config.method)
     return Minibatch(run.graph, roots, fanouts, run.config.rng, epoch, b)
@@ -43,15 +56,15 @@ class InputCounts:
     live rows. The result does not depend on where a run was resumed, nor on its ranks.
     """
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run = run
-        self.latest: tuple = (None, 0, 0)  # (epoch, batch), its roots and its inputs
+        self.latest: tuple[Any, int, Any] = (None, 0, 0)  # (epoch, batch), its roots and its inputs
 
-    def counted_batch(self, b):
+    def counted_batch(self, b: int) -> int:
         """Return the batch of the same epoch that is counted for batch b, or b itself."""
         return b - b % (EVERY * self.run.turns.workers)
 
-    def inputs(self, step):
+    def inputs(self, step: FreshStep) -> int | Absent:
         """Return the inputs of the minibatch of a `FreshStep`."""
         run = self.run
         epoch, b = divmod(run.number, -(-len(run.roots) // run.config.method.batch_size))
@@ -66,7 +79,7 @@ class InputCounts:
         _, its_roots, its_inputs = self.latest
         return max(its_inputs * roots // its_roots, live)
 
-    def _drawn(self, epoch, b):
+    def _drawn(self, epoch: int, b: int) -> tuple[int, int]:
         """Return the roots and the inputs of a batch."""
         roots = epoch_roots(self.run, epoch)[b]
         mfg = minibatch_of(self.run, roots, epoch, b).drawn_whole(self.run.gnn)

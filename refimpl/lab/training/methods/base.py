@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, Protocol
-
-import numpy as np
+from types import ModuleType
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from refimpl._support import require
+from refimpl.hints import Ids
 from refimpl.lab.data.dataset import Dataset
-from refimpl.lab.hints import Weights
+from refimpl.lab.hints import HopFanouts, Weights
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
 from refimpl.samplers.labor import ROUNDS
@@ -16,6 +16,7 @@ from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
 
 MOST_PASSES = 32  # forward-only, before a step
+Numbers = TypeVar("Numbers", bound=HopFanouts)
 
 
 class LoadCounts(NamedTuple):
@@ -138,7 +139,7 @@ class MethodSettings(Settings):
         raise TypeError(f"{type(self).__name__} must have a method start")
 
 
-def only(config, *names):
+def only(config: RunConfig, *names: str) -> None:
     """Raise ValueError unless the model is one of `names`."""
     if config.model.name not in names:
         raise ValueError(
@@ -231,7 +232,7 @@ def refresh() -> Any:
     )
 
 
-def check_refresh(settings, config):
+def check_refresh(settings: Any, config: RunConfig) -> None:
     """Raise ValueError where forward passes are asked for, and no layer keeps rows."""
     if settings.refresh and config.layers == 1:
         raise ValueError(
@@ -240,7 +241,7 @@ def check_refresh(settings, config):
         )
 
 
-def refreshed_ahead(run, batches):
+def refreshed_ahead(run: Run, batches: int) -> list[int]:
     """Return how many steps ahead each forward-only pass of a step is (REST).
 
     Pass j of F takes the minibatch of the training pass that comes j / (F + 1) of an epoch later.
@@ -252,7 +253,7 @@ def refreshed_ahead(run, batches):
     return [-(-steps * j // (passes + 1)) for j in range(1, passes + 1)]
 
 
-def check_labor(settings, config):
+def check_labor(settings: Any, config: RunConfig) -> None:
     """Raise ValueError where batches depend on each other, and the mode has no such draws.
 
     Also where LABOR-i gives entries weights, and the model has no mean that could use them.
@@ -282,7 +283,7 @@ def fanout_order() -> Any:
 FANOUT_ORDERS = ("roots_first", "code")
 
 
-def _check_fanouts(name, value):
+def _check_fanouts(name: str, value: Any) -> HopFanouts | None:
     """Return fan-outs as a tuple of ints and of tuples of ints, or None, or raise."""
     if value is None:
         return None
@@ -291,7 +292,7 @@ def _check_fanouts(name, value):
     return tuple(_one_fanout(name, fanout) for fanout in value)
 
 
-def _one_fanout(name, fanout):
+def _one_fanout(name: str, fanout: Any) -> int | tuple[int, ...]:
     if isinstance(fanout, list | tuple):
         numbers = tuple(require.integer(name, number, -1, MOST) for number in fanout)
         if not any(numbers):
@@ -302,7 +303,7 @@ def _one_fanout(name, fanout):
     return int(fanout)
 
 
-def parsed_fanouts(text):
+def parsed_fanouts(text: str) -> HopFanouts:
     """Return numbers separated by commas, "all" as -1, a tuple for those with colons."""
     return tuple(
         tuple(map(_parsed_fanout, hop.split(":"))) if ":" in hop else _parsed_fanout(hop)
@@ -310,11 +311,11 @@ def parsed_fanouts(text):
     )
 
 
-def _parsed_fanout(text):
+def _parsed_fanout(text: str) -> int:
     return -1 if text == "all" else int(text)
 
 
-def shown_fanouts(fanouts):
+def shown_fanouts(fanouts: HopFanouts) -> str:
     """Return fan-outs as the user writes them."""
     return ",".join(
         ":".join(map(_shown, hop)) if isinstance(hop, list | tuple) else _shown(hop)
@@ -322,11 +323,11 @@ def shown_fanouts(fanouts):
     )
 
 
-def _shown(fanout):
+def _shown(fanout: int) -> str:
     return "all" if fanout < 0 else str(fanout)
 
 
-def one_a_hop(name, numbers, hops):
+def one_a_hop(name: str, numbers: Numbers, hops: int) -> Numbers:
     """Return `numbers` if there is one for each hop sampled, or raise."""
     if len(numbers) != hops:
         raise ValueError(
@@ -335,20 +336,21 @@ def one_a_hop(name, numbers, hops):
     return numbers
 
 
-def fitted_fanouts(settings, hops, first):
+def fitted_fanouts(settings: Any, hops: int, first: tuple[int, ...]) -> HopFanouts:
     """Return the fan-outs of `hops` hops: those asked for, or `first`, its last number repeated."""
     if settings.fanouts is None:
         return (first + hops * first[-1:])[:hops]
     return one_a_hop("fanouts", settings.fanouts, hops)
 
 
-def hop_fanouts(settings):
+def hop_fanouts(settings: Any) -> HopFanouts:
     """Return the fan-outs with the roots' hop first, whatever the order they were given in."""
     # E-G5: the code has the roots' hop last
-    return settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]
+    hops: HopFanouts = settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]
+    return hops
 
 
-def check_one_hop(config):
+def check_one_hop(config: RunConfig) -> None:
     """Raise ValueError unless each layer of the model looks at the next neighbours."""
     model = config.model
     if model.hops_a_layer != 1 or model.name == "mixhop":
@@ -358,7 +360,7 @@ def check_one_hop(config):
         )
 
 
-def check_fanouts(settings, config):
+def check_fanouts(settings: Any, config: RunConfig) -> None:
     """Raise ValueError where fan-outs have a number for each relation, and may not."""
     found = [fanout for fanout in settings.fanouts or () if isinstance(fanout, tuple)]
     if not found:
@@ -387,12 +389,12 @@ class Shuffle:
     epoch), cut into batches; the last one of an epoch may be smaller.
     """
 
-    def __init__(self, gnn, count, size, seed):
+    def __init__(self, gnn: ModuleType, count: int, size: int, seed: int) -> None:
         self.gnn, self.count, self.size, self.seed = gnn, count, size, seed
         self.batches = -(-count // size)  # in an epoch
-        self._shuffled: dict[int, np.ndarray] = {}  # the orders of the latest epoch and the next
+        self._shuffled: dict[int, Ids] = {}  # the orders of the latest epoch and the next
 
-    def batch(self, iteration):
+    def batch(self, iteration: int) -> Ids:
         """Return the numbers of an iteration, in their order."""
         epoch, b = divmod(iteration, self.batches)
         if epoch not in self._shuffled:
@@ -402,6 +404,6 @@ class Shuffle:
             self._shuffled = {**dict(near), epoch: order}
         return self._shuffled[epoch][b * self.size : (b + 1) * self.size]
 
-    def name(self, iteration):
+    def name(self, iteration: int) -> tuple[int, int]:
         """Return (epoch, number of the batch in it)."""
         return divmod(iteration, self.batches)

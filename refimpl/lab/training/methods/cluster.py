@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from refimpl.lab.training.settings import integer
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key, pick_without_replacement
 from refimpl.training.subgraph_pool import Pool, one_by_one
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class ClusterIterations:
 
     cache, moves_weights = None, True
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         settings, seed = run.config.method, run.config.rng
         self.run = run
         with timed("sampling"):
@@ -90,7 +96,7 @@ class ClusterIterations:
             )
         self.pool = run.ahead(pool, attrgetter("nodes"))
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next union of clusters; return its `Step`."""
         run = self.run
         done = run.gnn.graph_iteration(
@@ -98,7 +104,7 @@ class ClusterIterations:
         )
         return Step(done.loss, done.gradients, len(done.nodes))
 
-    def close(self):
+    def close(self) -> None:
         """End the pool's thread."""
         self.pool.close()
 
@@ -145,7 +151,7 @@ def grow_clusters(graph: Graph, parts: Int, key: Int) -> Ids:
     return np.array(cluster, np.int32)
 
 
-def halved_clusters(gnn, graph, parts, key):
+def halved_clusters(gnn: ModuleType, graph: Graph, parts: int, key: int) -> Ids:
     """Return what `grow_clusters` does, by halves of halves: recursive bisection.
 
     A half grows as a cluster does, the other half is the rest. O((n + e) log parts) time.
@@ -174,13 +180,15 @@ def halved_clusters(gnn, graph, parts, key):
     return cluster
 
 
-def _grow(graph, c, room, starts, cluster, links):
+def _grow(
+    graph: Graph, c: int, room: int, starts: Iterator[int], cluster: list[int], links: list[int]
+) -> None:
     """Give cluster c `room` free nodes; `links`, all 0 at first, is left as it was.
 
     ``queues[k]`` holds nodes that got k links, some of which have more by now, or are taken: a
     node is in the queue of each number it went through, so it is found in the highest first.
     """
-    queues: list[deque] = [deque()]
+    queues: list[deque[int]] = [deque()]
     met, most = [], 0
     while room:
         while most and not queues[most]:
@@ -219,12 +227,14 @@ class ClusterOrder:
         Clusters in a batch.
     """
 
-    def __init__(self, gnn, partition, seed, together=1):
+    def __init__(
+        self, gnn: ModuleType, partition: NDArray[Any], seed: int, together: int = 1
+    ) -> None:
         by_cluster = np.argsort(partition, kind="stable").astype(np.int32)
         bounds = np.flatnonzero(np.diff(np.sort(partition))) + 1
         self.clusters = np.split(by_cluster, bounds)  # each ascending
         self.shuffle = Shuffle(gnn, len(self.clusters), together, seed)
 
-    def nodes(self, iteration):
+    def nodes(self, iteration: int) -> Ids:
         """Return the nodes of an iteration, ascending."""
         return np.sort(np.concatenate([self.clusters[c] for c in self.shuffle.batch(iteration)]))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from refimpl.hints import Integers
 from refimpl.lab.data.dataset import Dataset
@@ -18,6 +18,16 @@ from refimpl.lab.training.methods.base import Iterations, MethodSettings
 from refimpl.lab.training.methods.layer import DrawnLayers
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.lab.training.settings import integers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+    from refimpl.adjacency import Adjacency
+    from refimpl.block import Block
+    from refimpl.hints import Floats, Ids
+    from refimpl.lab.training.methods.layer import Drawn
+    from refimpl.samplers.importance import ImportanceSample
 
 LAYER_SIZE = 512  # where nobody says otherwise
 
@@ -73,14 +83,15 @@ class FastGcn(MethodSettings):
         return importance_iterations(run, sample)
 
 
-def fitted_sizes(settings, config):
+def fitted_sizes(settings: Any, config: RunConfig) -> tuple[int, ...]:
     """Return how many nodes each layer draws, or raise."""
     if settings.layer_sizes is None:
         return (LAYER_SIZE,) * config.reach
-    return base.one_a_hop("layer_sizes", settings.layer_sizes, config.reach)
+    sizes: tuple[int, ...] = settings.layer_sizes
+    return base.one_a_hop("layer_sizes", sizes, config.reach)
 
 
-def importance_iterations(run, sample):
+def importance_iterations(run: Run, sample: Callable[..., ImportanceSample]) -> DrawnLayers:
     """Return the iterations of FastGCN and of LADIES, which differ in how a layer is drawn.
 
     ``sample(roots, sizes, key)`` returns the nodes of every layer, and the matrices between them:
@@ -90,14 +101,17 @@ def importance_iterations(run, sample):
     return DrawnLayers(run, partial(drawn_batch, run, sample))
 
 
-def drawn_batch(run, sample, roots, stream):
+def drawn_batch(
+    run: Run, sample: Callable[..., ImportanceSample], roots: Ids, stream: int
+) -> Drawn:
     """Return the MFG of a batch of roots, and what each layer aggregates with on it."""
     mfg, values = sample(roots, run.config.method.layer_sizes, stream)
     pairs = zip(mfg.blocks, values, strict=True)
     return mfg, tuple(with_transpose(run.gnn, block, data) for block, data in pairs)
 
 
-def with_transpose(gnn, block, data):
+def with_transpose(gnn: ModuleType, block: Block, data: Floats[Any]) -> Adjacency:
     """Return the Adjacency of a Block with these values."""
     transposed, perm = gnn.block.transpose_block(block)
-    return gnn.Adjacency(block, data, data[perm], transposed, perm)
+    made: Adjacency = gnn.Adjacency(block, data, data[perm], transposed, perm)
+    return made

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from refimpl._support import require
 from refimpl.hints import Fanouts, Integers, SampleMode
@@ -34,14 +34,14 @@ RANK_BASES = ("all", "new")
 HOTNESS = ("none", "degree", "pagerank", "profile")
 
 
-def _check_age(name, value):
+def _check_age(name: str, value: Any) -> Any:
     """Return an age as an int, infinity for any, None for the default, or raise."""
     if value is None or (isinstance(value, Real) and value == inf):
         return value and inf
     return require.integer(name, value, 0, MOST)
 
 
-def parsed_age(text):
+def parsed_age(text: str) -> float:
     """Return a number of iterations, or infinity."""
     return inf if text == "inf" else int(text)
 

@@ -36,7 +36,7 @@ class FullIterations:
 
     cache, moves_weights = None, True
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run = run
         nodes = np.arange(run.graph.n, dtype=np.int32)
         with timed("sampling"):
@@ -46,7 +46,7 @@ class FullIterations:
         self.whole = whole._replace(transpose_perm=perm[:0].copy())  # A has what it needs
         self.X, self.targets = run.load(), run.targets(nodes)
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Do an iteration on all nodes: the subgraph is the whole graph; return the `Step`."""
         run = self.run
         done = run.gnn.graph_iteration(
@@ -59,5 +59,5 @@ class FullIterations:
         )
         return Step(done.loss, done.gradients, len(done.nodes))
 
-    def close(self):
+    def close(self) -> None:
         """Do nothing: there is no thread."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,17 @@ from refimpl.lab.training.settings import custom
 from refimpl.profiling import timed
 from refimpl.streams import CLUSTERS, key
 
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
 
-def checked_partition(name, value):
+    from refimpl.graph import Graph
+    from refimpl.hints import FloatDtype, Ids, Matrix
+    from refimpl.lab.hints import Weights
+    from refimpl.lab.training.run import Minibatches
+    from refimpl.lab.training.stack import Passes
+
+
+def checked_partition(name: str, value: Any) -> Positions | None:
     """Return a partition as an int64 array of its own, read-only, or None, or raise."""
     if value is None:
         return None
@@ -84,7 +93,7 @@ class GasIterations:
     batch and widths f; histories take (L - 1) n f numbers.
     """
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         order = cluster_order(run)
         self.run = run
         ahead = base.refreshed_ahead(run, order.shuffle.batches)
@@ -93,7 +102,7 @@ class GasIterations:
         # a step's forward-only passes come first
         self.passes = neighborhoods_ahead(run, *self.others, cluster_batches(run, order))
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next batch; return its `Step`."""
         run, L = self.run, self.run.config.layers
         done = [
@@ -113,7 +122,9 @@ class GasIterations:
 
         return Step(loss.value, passes.gradients, s, counts.plus(*done))
 
-    def _forward(self, near, passes, last):
+    def _forward(
+        self, near: Neighborhood, passes: Passes, last: int
+    ) -> tuple[Ids, Any, Matrix[Any], LoadCounts]:
         """Compute layers 1 .. L - 1 of a batch, given its `Neighborhood`, into the histories.
 
         Return the nodes and the matrix of all layers, the input of layer `last`, and the counts.
@@ -136,12 +147,12 @@ class GasIterations:
         )
         return nodes, A, X, counts
 
-    def close(self):
+    def close(self) -> None:
         """End the reads ahead, if there are any."""
         self.passes.close()
 
 
-def cluster_order(run):
+def cluster_order(run: Run) -> ClusterOrder:
     """Return the `ClusterOrder` of a run: a cluster a batch, every one once an epoch."""
     settings, seed = run.config.method, run.config.rng
     partition, n = settings.partition, run.graph.n
@@ -154,7 +165,7 @@ def cluster_order(run):
         return ClusterOrder(run.gnn, partition, seed)
 
 
-def cluster_batches(run, order, ahead=0):
+def cluster_batches(run: Run, order: ClusterOrder, ahead: int = 0) -> Iterator[Ids]:
     """Return the batches of iterations without end, from the one `ahead` steps later on."""
     return map(order.nodes, count(run.begun_by(ahead)))
 
@@ -176,22 +187,23 @@ class Histories:
         Layer l is ``rows[l - 1]``.
     """
 
-    def __init__(self, layers, n, width, dtype):
+    def __init__(self, layers: int, n: int, width: int, dtype: FloatDtype) -> None:
         self.rows = np.zeros((layers, n, width), dtype)
 
-    def read(self, layer, ids):
+    def read(self, layer: int, ids: Ids) -> Matrix[Any]:
         """Return a copy of the rows of some nodes in a layer from 1."""
-        return self.rows[layer - 1, ids]
+        rows: Matrix[Any] = self.rows[layer - 1, ids]
+        return rows
 
-    def write(self, layer, ids, values):
+    def write(self, layer: int, ids: Ids, values: Matrix[Any]) -> None:
         """Put in the rows of some nodes in a layer from 1."""
         self.rows[layer - 1, ids] = values
 
-    def state_dict(self):
+    def state_dict(self) -> Weights:
         """Return the rows of each layer by its name; not copied."""
         return {f"layer{number}": rows for number, rows in enumerate(self.rows, start=1)}
 
-    def load_state_dict(self, arrays):
+    def load_state_dict(self, arrays: Weights) -> None:
         """Take the rows of each layer from what `state_dict` gave, copied.
 
         Raises
@@ -206,7 +218,7 @@ class Histories:
             rows[...] = require.floats(name, arrays[name], rows.shape, rows.dtype)
 
 
-def histories_of(run):
+def histories_of(run: Run) -> Histories:
     """Return the histories of a run's state: its own, those of a checkpoint, or none yet."""
     config, found = run.config, run.state.cache
     new = Histories(config.layers - 1, run.graph.n, config.hidden, run.dtype)
@@ -221,7 +233,7 @@ def histories_of(run):
     return new
 
 
-def history_counts(loaded, read, written, row_bytes):
+def history_counts(loaded: int, read: int, written: int, row_bytes: int) -> LoadCounts:
     """Return counts: rows of features loaded, rows of histories read and rows written."""
     return LoadCounts(
         inputs=loaded,
@@ -246,11 +258,11 @@ class Neighborhood(NamedTuple):
         `edge_ids`.
     """
 
-    nodes: np.ndarray
+    nodes: Ids
     block: Block
 
 
-def neighborhood(graph, batch):
+def neighborhood(graph: Graph, batch: Ids) -> Neighborhood:
     """Return the Neighborhood of `batch`, distinct nodes of `graph`.
 
     It takes O(e log e) time, where e counts the neighbours of the batch.
@@ -262,13 +274,13 @@ def neighborhood(graph, batch):
     return Neighborhood(nodes, block)
 
 
-def neighborhoods_ahead(run, *kinds):
+def neighborhoods_ahead(run: Run, *kinds: Iterator[Ids]) -> Minibatches[Neighborhood]:
     """Return an iterator over the `Neighborhood` of batches, one of each kind in turn.
 
     Features on storage are read ahead: rows that do not fit in half of the cache, on demand.
     """
 
-    def drawn():
+    def drawn() -> Generator[Neighborhood, None, None]:
         while True:
             for batches in kinds:
                 with timed("sampling"):
@@ -278,7 +290,7 @@ def neighborhoods_ahead(run, *kinds):
     return run.read_ahead(drawn(), lambda near: near.nodes, partly=True)
 
 
-def rows_of(graph, nodes):
+def rows_of(graph: Graph, nodes: Ids) -> tuple[Positions, Positions]:
     """Return where the entries of some rows stand in ``graph.indices``, and where each row ends.
 
     The second counts in the first: row i is ``positions[ends[i - 1]:ends[i]]``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from refimpl._support import require
 from refimpl.graph.csr import Graph, undirected
@@ -20,11 +20,16 @@ from refimpl.profiling import timed
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.sampling import Sampler, parameters_of, sampler_kernel
 
+if TYPE_CHECKING:
+    from refimpl.graph import Subgraph
+    from refimpl.hints import Floats, Ids, Matrix
+    from refimpl.samplers.normalization import SamplingCounts
+
 COVERAGE = 50.0  # where nobody says otherwise
 NORMALIZE = ("none", "loss", "both")
 
 
-def _check_sampler(name, value):
+def _check_sampler(name: str, value: object) -> Sampler | None:
     if value is not None and not isinstance(value, Sampler):
         raise TypeError(f"{name} must be a Sampler, got {type(value).__name__}")
     return value
@@ -99,7 +104,7 @@ class GraphIterations:
 
     cache, moves_weights = None, True
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         settings = run.config.method
         self.run, self.sampler = run, settings.sampler
         self.counts = None if settings.normalize == "none" else self._estimated_counts()
@@ -115,7 +120,7 @@ class GraphIterations:
             )
         self.pool = run.ahead(pool, attrgetter("nodes"))
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Do an iteration on the next subgraph; return its `Step`."""
         run = self.run
         done = run.gnn.graph_iteration(
@@ -124,17 +129,18 @@ class GraphIterations:
         return Step(done.loss, done.gradients, len(done.nodes))
 
     @timed("normalization")
-    def _estimated_counts(self):
+    def _estimated_counts(self) -> SamplingCounts:
         run = self.run
-        return run.gnn.estimate_counts(
+        counts: SamplingCounts = run.gnn.estimate_counts(
             run.graph,
             self.sampler,
             run.config.rng,
             coverage=run.config.method.coverage,
             pool=run.config.method.pool,
         )
+        return counts
 
-    def _normalised(self, sub):
+    def _normalised(self, sub: Subgraph) -> Any:
         """Return what each layer aggregates with on a subgraph."""
         run = self.run
         if not len(sub.nodes):
@@ -149,7 +155,7 @@ class GraphIterations:
             A = run.gnn.Adjacency(A.graph, data, data[sub.transpose_perm])
         return run.stack.operand(A)
 
-    def _labels(self, nodes):
+    def _labels(self, nodes: Ids) -> tuple[Matrix[Any], Floats[Any] | None]:
         """Return the labels of a subgraph's nodes, and their weights in the loss."""
         run = self.run
         if self.counts is None:
@@ -160,7 +166,7 @@ class GraphIterations:
             weights *= chosen * run.dtype.type(run.graph.n / len(run.roots))
         return run.labels(nodes), weights
 
-    def close(self):
+    def close(self) -> None:
         """End the pool's thread."""
         self.pool.close()
 

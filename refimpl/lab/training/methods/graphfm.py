@@ -92,12 +92,12 @@ class GraphFmIterations:
     histories.
     """
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run = run
         self.histories = self.cache = histories_of(run)
         self.passes = neighborhoods_ahead(run, cluster_batches(run, cluster_order(run)))
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next batch; return its `Step`."""
         run, histories, L = self.run, self.histories, self.run.config.layers
         beta = run.config.method.beta
@@ -129,12 +129,12 @@ class GraphFmIterations:
         )
         return Step(loss.value, passes.gradients, s, counts)
 
-    def close(self):
+    def close(self) -> None:
         """End the reads ahead, if there are any."""
         self.passes.close()
 
 
-def outer_block(transpose, s):
+def outer_block(transpose: Block, s: int) -> Block:
     """Return the Block from the nodes outside a batch to their neighbours in it.
 
     Parameters

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
+from refimpl.block import MFG
 from refimpl.hints import Fanouts
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
@@ -16,7 +17,13 @@ from refimpl.profiling import timed
 from refimpl.streams import LAYER, key
 from refimpl.training.subgraph_pool import Pool, one_by_one
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from refimpl.hints import Ids
+
 FANOUTS = (25, 10)  # JPDC'21 section 7.7
+Drawn: TypeAlias = tuple[MFG, tuple[Any, ...]]  # and what each layer aggregates with
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class DrawnLayers:
 
     cache, moves_weights = None, True
 
-    def __init__(self, run, sample):
+    def __init__(self, run: Run, sample: Callable[[Ids, int], Drawn]) -> None:
         settings = run.config.method
         self.run = run
         roots = run.roots
@@ -87,7 +94,7 @@ class DrawnLayers:
             )
         self.pool = run.ahead(pool, lambda drawn: drawn[0].nodes[0])
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Do an iteration on the next minibatch; return its `Step`."""
         run = self.run
         done = run.gnn.training.sampled_iteration(
@@ -95,18 +102,20 @@ class DrawnLayers:
         )
         return Step(done.loss, done.gradients, len(done.nodes))
 
-    def close(self):
+    def close(self) -> None:
         """End the pool's thread."""
         self.pool.close()
 
 
-def drawn(seed, roots, shuffle, sample, iteration):
+def drawn(
+    seed: int, roots: Ids, shuffle: Shuffle, sample: Callable[[Ids, int], Drawn], iteration: int
+) -> Drawn:
     """Return what `sample` draws for an iteration."""
     epoch, b = shuffle.name(iteration)
     return sample(roots[shuffle.batch(iteration)], key(seed, LAYER, epoch, b))
 
 
-def sampled_batch(run, fanouts, roots, stream):
+def sampled_batch(run: Run, fanouts: HopFanouts, roots: Ids, stream: int) -> Drawn:
     """Return the MFG of a batch of roots, and what each layer aggregates with on it."""
     mfg = run.gnn.layer_sample(run.graph, roots, fanouts, stream)
     return mfg, run.stack.block_operands(mfg, run.graph, dtype=run.dtype)

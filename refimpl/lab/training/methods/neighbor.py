@@ -58,11 +58,11 @@ class NeighborIterations:
 
     cache = None
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run = run
         self.minibatches = run.ahead(message_flow_graphs(run), lambda mfg: mfg.nodes[0])
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next minibatch, layer by layer; return its `Step`."""
         run, L = self.run, self.run.config.layers
         mfg, passes = next(self.minibatches), run.passes()
@@ -82,6 +82,6 @@ class NeighborIterations:
         counts = LoadCounts(loaded, loaded, loaded=loaded, bytes=loaded * run.row_bytes)
         return Step(loss.value, passes.gradients, len(roots), counts)
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead."""
         self.minibatches.close()

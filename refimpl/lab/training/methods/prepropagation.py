@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from dataclasses import dataclass
 from itertools import count
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,11 @@ from refimpl.loader.lookahead_features import LookaheadFeatures
 from refimpl.loader.packed import PackedFeatures
 from refimpl.profiling import timed
 from refimpl.streams import SHUFFLE, key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refimpl.hints import FloatDtype, Ids, Matrix
 
 CACHE = 2**20  # bytes of a lane's own cache
 ROWS = 2**14  # that are read or written together
@@ -65,7 +70,7 @@ class RowIterations:
 
     cache = None
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run, seed, k = run, run.config.rng, len(run.roots)
         order = run.gnn.streams.pick_without_replacement(key(seed, SHUFFLE, 0), 0, k, k)
         self.nodes = run.roots[order]  # whose rows those of Z are
@@ -73,7 +78,7 @@ class RowIterations:
             self.Z = propagated_rows(run, self.nodes)
         self.batches = self._batches()
 
-    def _batches(self):
+    def _batches(self) -> Iterator[tuple[Ids, Matrix[Any]]]:
         """Yield (nodes, their rows) of one minibatch after another, of those here, without end."""
         turns, size = self.run.turns, self.run.config.method.batch_size
         for number in map(turns.number, count(self.run.begun)):
@@ -81,7 +86,7 @@ class RowIterations:
             batch = slice(first, first + size)
             yield self.nodes[batch], np.array(self.Z[batch])
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next rows; return the `Step`."""
         run, L = self.run, self.run.config.layers
         (nodes, H), passes = next(self.batches), run.passes()
@@ -98,11 +103,11 @@ class RowIterations:
         counts = LoadCounts(rows, rows, loaded=rows, bytes=rows * row_bytes)
         return Step(loss.value, passes.gradients, rows, counts)
 
-    def close(self):
+    def close(self) -> None:
         """Do nothing: there is no thread."""
 
 
-def propagated_rows(run, nodes):
+def propagated_rows(run: Run, nodes: Ids) -> Matrix[Any]:
     """Return the rows of [X, A X, .., A^K X], or of A^K X, of some nodes.
 
     The columns of X are taken in blocks, each of which goes through all products before the next.
@@ -141,14 +146,14 @@ def propagated_rows(run, nodes):
     return Z
 
 
-def on_storage(X):
+def on_storage(X: Any) -> bool:
     """Return whether features, or the array that they are a view of, are read from a file."""
     while isinstance(X, np.ndarray) and not isinstance(X, np.memmap):
         X = X.base
     return isinstance(X, np.memmap | LookaheadFeatures | PackedFeatures)
 
 
-def columns(run, first, last):
+def columns(run: Run, first: int, last: int) -> Matrix[Any]:
     """Return some columns of the features of all nodes, read row by row."""
     X = np.empty((run.graph.n, last - first), run.dtype)
     for i in range(0, len(X), ROWS):
@@ -157,7 +162,7 @@ def columns(run, first, last):
     return X
 
 
-def temporary_map(shape, dtype):
+def temporary_map(shape: tuple[int, int], dtype: FloatDtype) -> Matrix[Any]:
     """Return an array of zeros that is mapped from a file without a name.
 
     The file is written first: to map one that does not fit on the disk would end the process.

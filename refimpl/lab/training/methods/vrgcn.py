@@ -7,7 +7,7 @@ Reduction".
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,11 +18,17 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Kept
 from refimpl.lab.training.edge_weights import all_values
 from refimpl.lab.training.methods import base
-from refimpl.lab.training.methods.base import Iterations, MethodSettings, Step
+from refimpl.lab.training.methods.base import Iterations, LoadCounts, MethodSettings, Step
 from refimpl.lab.training.methods.gas import histories_of, history_counts, rows_of
 from refimpl.lab.training.prefetch import message_flow_graphs
 from refimpl.lab.training.run import Run, RunConfig
 from refimpl.profiling import timed
+
+if TYPE_CHECKING:
+    from refimpl.block import MFG
+    from refimpl.graph import Graph
+    from refimpl.hints import Absent, FloatDtype, Floats, Ids, Positions
+    from refimpl.lab.training.stack import Passes
 
 FANOUTS = (2,)  # "only two neighbors per node"
 
@@ -95,7 +101,7 @@ class VrGcnIterations:
     layers 2 .. L compute, and s these nodes.
     """
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run, self.minibatches = run, message_flow_graphs(run)
         ahead = base.refreshed_ahead(run, -(-len(run.roots) // run.config.method.batch_size))
         self.others = [message_flow_graphs(run, steps) for steps in ahead]
@@ -106,14 +112,14 @@ class VrGcnIterations:
             self.X = run.load()
             self.PX = run.gnn.spmm(A.graph, A.data, self.X)
 
-    def _entries(self):
+    def _entries(self) -> Floats[Any]:
         """Return the entries of P that belong to edges, (e,)."""
         run = self.run
         if run.config.model.uses_weights(run.graph):
             return all_values(run.config.model.matrix, run.graph).astype(run.dtype)
         return edge_values(run.graph, run.config.model.name, run.dtype)
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go forward and back over the next minibatch; return its `Step`."""
         run, L = self.run, self.run.config.layers
         done = []
@@ -123,7 +129,8 @@ class VrGcnIterations:
             self._write(mfg, H)
             done.append(counts._replace(inputs=0))
         mfg, passes = next(self.minibatches), run.passes()
-        nodes = (None, *mfg.nodes)  # of layers 1 .. L: those that the layer computes
+        # of layers 1 .. L: those that the layer computes
+        nodes: tuple[Ids | Absent, ...] = (None, *mfg.nodes)
         H, counts = self._forward(mfg, passes, L)
         logits = passes.classify(H[L], nodes[L])
         loss = run.stack.loss(logits, *run.targets(nodes[L]))
@@ -136,11 +143,11 @@ class VrGcnIterations:
         self._write(mfg, H)
         return Step(loss.value, passes.gradients, len(nodes[L]), counts.plus(*done))
 
-    def _forward(self, mfg, passes, last):
+    def _forward(self, mfg: MFG, passes: Passes, last: int) -> tuple[list[Any], LoadCounts]:
         """Return the rows of layers 1 .. `last`, and the counts of a pass."""
         run, histories, L = self.run, self.histories, self.run.config.layers
-        nodes = (None, *mfg.nodes)
-        H: list = [None] * (L + 1)
+        nodes: tuple[Ids | Absent, ...] = (None, *mfg.nodes)
+        H: list[Any] = [None] * (L + 1)
         read = 0
 
         X = np.concatenate([self.X[nodes[1]], self.PX[nodes[1]]])
@@ -160,18 +167,18 @@ class VrGcnIterations:
         )
         return H, counts
 
-    def _write(self, mfg, H):
+    def _write(self, mfg: MFG, H: list[Any]) -> None:
         """Put the rows of layers 1 .. L - 1 into the histories."""
         for l in range(1, self.run.config.layers):
             self.histories.write(l, mfg.nodes[l - 1], H[l])
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead."""
         for minibatches in (self.minibatches, *self.others):
             minibatches.close()
 
 
-def read_off(k, dtype):
+def read_off(k: int, dtype: FloatDtype) -> Adjacency:
     """Return the matrix (0 I) that takes the last k of 2 k rows: they are aggregated already."""
     rows, nothing = np.arange(k), np.empty(0, dtype)
     pattern = Block._trusted(rows, rows + 1, (k + rows).astype(np.int32), 2 * k)
@@ -179,7 +186,7 @@ def read_off(k, dtype):
     return Adjacency(pattern, np.ones(k, dtype), nothing, none)
 
 
-def edge_values(graph, model, dtype):
+def edge_values(graph: Graph, model: str, dtype: FloatDtype) -> Floats[Any]:
     """Return, for every edge (v, u), what a model multiplies the row of u by at v; shape (e,).
 
     1 / deg v for "sage". For "gcn" the entry of `sym_norm`, but 0 for a self-loop: a node's own
@@ -193,7 +200,9 @@ def edge_values(graph, model, dtype):
     return np.where(receiving == graph.indices, 0, values).astype(dtype)
 
 
-def control_variate(S, block, receiving, graph, P):
+def control_variate(
+    S: Adjacency, block: Block, receiving: Ids, graph: Graph, P: Floats[Any]
+) -> tuple[Adjacency, Ids]:
     """Return the matrix (S, P - S) of the rows (h, h'), and the nodes whose h' it reads.
 
     The gradient of h' is not computed: the transpose has empty rows there. A node that has all of
@@ -235,7 +244,9 @@ def control_variate(S, block, receiving, graph, P):
     return side_by_side(S, lengths, place, P_minus_S, len(others)), others
 
 
-def side_by_side(S, lengths, columns, values, width):
+def side_by_side(
+    S: Adjacency, lengths: Positions, columns: Positions, values: Floats[Any], width: int
+) -> Adjacency:
     """Return S with `width` more columns: row i has its next ``lengths[i]`` of `values` there."""
     n_src, first = S.graph.n_src, S.graph.degrees()
     end = np.cumsum(first + lengths)
@@ -253,6 +264,6 @@ def side_by_side(S, lengths, columns, values, width):
     return Adjacency(pattern, data, S.data_t, t)
 
 
-def _within(lengths):
+def _within(lengths: Positions) -> Positions:
     """Return 0 .. k - 1 for every length k, one behind the other."""
     return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)

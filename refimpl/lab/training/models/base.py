@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block
 from refimpl.graph import Graph, WeightedGraph
-from refimpl.hints import FloatDtype, Ids
+from refimpl.hints import Absent, FloatDtype, Ids, Matrix, Sparse
+from refimpl.lab.hints import Weights
 from refimpl.lab.training import edge_weights
 from refimpl.lab.training.full_neighborhoods import CompleteRows, matrix_of
 from refimpl.lab.training.settings import Settings
 from refimpl.scheduling import SPARSE_ORDER, ProductOrders
 
 PIECE = 2**18  # bytes of rows on which one operation follows another
+Shapes: TypeAlias = dict[str, tuple[int, ...]]  # of weights, by name
+Input: TypeAlias = Matrix[Any] | Sparse  # of a layer: that of the first one may be an Adjacency
+StageRun: TypeAlias = Callable[[Weights, tuple[Any, ...], Any], Any]  # see `Stage`
 
 
 class NetworkConfig(Protocol):
@@ -42,6 +46,30 @@ class NetworkConfig(Protocol):
     @property
     def bias(self) -> bool:
         """Whether layers add a vector."""
+
+
+class StackConfig(NetworkConfig, Protocol):
+    """What a `Stack` asks of the configuration of a run; `TrainConfig` has all of it."""
+
+    @property
+    def model(self) -> Any:
+        """The model's settings, of a class on `ModelSettings`."""
+
+    @property
+    def dropout(self) -> float:
+        """Share of the elements of a layer's input that are set to 0."""
+
+    @property
+    def row_l2(self) -> bool:
+        """Whether the rows of the last layer's output get length 1."""
+
+    @property
+    def classifier_relu(self) -> bool:
+        """Whether a ReLU comes before the final sigmoid or softmax."""
+
+    @property
+    def rng(self) -> int:
+        """The seed."""
 
 
 class Layer(Protocol):
@@ -203,11 +231,19 @@ class Stage(NamedTuple):
     """
 
     hops: int
-    run: Callable
+    run: StageRun
     width: int | None = None
 
 
-def product_first(gnn, names, shapes, parts, *, relu=True, added=False):
+def product_first(
+    gnn: ModuleType,
+    names: Sequence[str],
+    shapes: Shapes,
+    parts: Sequence[slice],
+    *,
+    relu: bool = True,
+    added: bool = False,
+) -> list[Stage]:
     """Return the stages of a layer that multiplies by its weights, then sums over neighbours.
 
     A product is then made once for each node, whichever rows need it.
@@ -228,15 +264,15 @@ def product_first(gnn, names, shapes, parts, *, relu=True, added=False):
     width = sum(shapes[name][1] for name in names)
     out = width // 2 if added else width
 
-    def product(W, hops, X):
+    def product(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
         together = np.concatenate([W[name] for name in names], axis=1)
         options = {"relu": False} if parts else {"relu": relu, "b": W.get("b")}
         return gnn.dense_forward(X, together, **options)
 
-    def hop(columns, last):
+    def hop(columns: slice, last: bool) -> StageRun:
         first, end, _ = columns.indices(width)
 
-        def sums(W, hops, X):
+        def sums(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
             (A,) = hops
             S = gnn.spmm(A.graph, A.data, X[:, columns])
             Z = np.empty((len(S), out), X.dtype) if S.shape[1] < out else S
@@ -262,27 +298,27 @@ def product_first(gnn, names, shapes, parts, *, relu=True, added=False):
     return [Stage(0, product, width), *middle, Stage(1, hop(parts[-1], True))]
 
 
-def pieces(count, row_bytes):
+def pieces(count: int, row_bytes: int) -> Iterator[slice]:
     """Yield slices of so many rows that stay in a cache while they are worked on."""
     rows = max(PIECE // max(row_bytes, 1), 1)
     for first in range(0, count, rows):
         yield slice(first, min(first + rows, count))
 
 
-def stages_of(layer, model):
+def stages_of(layer: Any, model: ModelSettings) -> list[Stage]:
     """Return the stages of a layer of a model; of its `forward`, if that is of a later class."""
     first = next(one for one in type(layer).__mro__ if vars(one).keys() & {"forward", "stages"})
-    stages = layer.stages() if "stages" in vars(first) else None
+    stages: list[Stage] | None = layer.stages() if "stages" in vars(first) else None
     if stages is not None:
         return stages
 
-    def whole(W, hops, X):
+    def whole(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
         return layer.forward(W, model.operand(hops), X)[0]
 
     return [Stage(model.hops_a_layer, whole)]
 
 
-def order_on(A, X, order):
+def order_on(A: Adjacency, X: Input, order: ProductOrders) -> ProductOrders:
     """Return the order of products on A and X: `order` where A is square, and X no sparse matrix.
 
     The order is chosen once, from the widths (section 6.1). It is for square patterns, where both
@@ -296,12 +332,12 @@ def order_on(A, X, order):
     return ProductOrders(1, 1, 2 if order.dx else 0)
 
 
-def bias_shape(config, f_out):
+def bias_shape(config: NetworkConfig, f_out: int) -> Shapes:
     """Return the shape of a layer's bias by name, of none where the configuration has none."""
     return {"b": (f_out,)} if config.bias else {}
 
 
-def by_name(layer, gradients):
+def by_name(layer: Layer, gradients: Any) -> Weights:
     """Return the gradients of a layer's weights, which are called as the weights are."""
     return {name: getattr(gradients, name) for name in layer.shapes}
 
@@ -311,20 +347,36 @@ class DenseLayer:
 
     overwrites = True
 
-    def __init__(self, gnn, config, f_in, f_out, first, relu=True):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        config: NetworkConfig,
+        f_in: int,
+        f_out: int,
+        first: bool,
+        relu: bool = True,
+    ) -> None:
         self.gnn, self.first, self.relu = gnn, first, relu
-        self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
+        self.shapes: Shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
 
-    def forward(self, W, A, X):
+    def forward(self, W: Weights, A: Any, X: Input) -> tuple[Matrix[Any], Matrix[Any]]:
         """Return the layer's output, twice: `backward` needs it."""
         Y = self.gnn.dense_forward(X, W["W"], relu=self.relu, b=W.get("b"))
         return Y, Y
 
-    def stages(self):
+    def stages(self) -> list[Stage]:
         """Return the one part of an exact pass."""
         return [Stage(0, lambda W, hops, X: self.forward(W, None, X)[0])]
 
-    def backward(self, W, A, X, Y, G_out, overwrite=False):
+    def backward(
+        self,
+        W: Weights,
+        A: Any,
+        X: Input,
+        Y: Matrix[Any],
+        G_out: Matrix[Any],
+        overwrite: bool = False,
+    ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         gradients = self.gnn.dense_backward(
             X,

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from refimpl._support import require
 from refimpl.lab.training.models.base import (
     Layer,
     ModelSettings,
     NetworkConfig,
+    Shapes,
     Stage,
     bias_shape,
     by_name,
 )
 from refimpl.lab.training.settings import choice, custom, integer
 from refimpl.layers.gat import NORMS
+
+if TYPE_CHECKING:
+    from refimpl.adjacency import Adjacency
+    from refimpl.hints import Absent, Matrix, Words
+    from refimpl.lab.hints import Weights
+    from refimpl.layers.gat import GatOutput
 
 
 @dataclass(frozen=True)
@@ -82,16 +89,27 @@ class GatLayer:
     vectors = ("a_recv", "a_send")
     overwrites = True
 
-    def __init__(self, gnn, config, f_in, f_out, first, settings, relu=True):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        config: NetworkConfig,
+        f_in: int,
+        f_out: int,
+        first: bool,
+        settings: Gat,
+        relu: bool = True,
+    ) -> None:
         self.gnn, self.first, self.dropout = gnn, first, settings.attention_dropout
         self.draws = self.dropout > 0
         self.options = {"norm": settings.attention, "relu": relu}
         vectors = (settings.heads, f_out // settings.heads)
-        self.shapes = {"W": (f_in, f_out), "a_recv": vectors, "a_send": vectors}
+        self.shapes: Shapes = {"W": (f_in, f_out), "a_recv": vectors, "a_send": vectors}
         self.shapes |= bias_shape(config, f_out)
         self.numbers_an_entry = 6 + 5 * settings.heads
 
-    def forward(self, W, A, X, keys=None):
+    def forward(
+        self, W: Weights, A: Adjacency, X: Matrix[Any], keys: Words | None = None
+    ) -> tuple[Matrix[Any], tuple[GatOutput, dict[str, Any]]]:
         """Return the layer's output, and what `backward` needs of this pass.
 
         Nothing is dropped where there are no keys.
@@ -102,13 +120,13 @@ class GatLayer:
         )
         return out.X_out, (out, drawn)
 
-    def stages(self):
+    def stages(self) -> list[Stage]:
         """Return the parts of an exact pass: X W once for each node, whichever rows need it."""
 
-        def product(W, hops, X):
+        def product(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
             return self.gnn.dense_forward(X, W["W"], relu=False)
 
-        def attention(W, hops, H):
+        def attention(W: Weights, hops: tuple[Any, ...], H: Any) -> Any:
             (A,) = hops
             out = self.gnn.gat_forward(
                 A, H, None, W["a_recv"], W["a_send"], b=W.get("b"), **self.options
@@ -117,7 +135,15 @@ class GatLayer:
 
         return [Stage(0, product, self.shapes["W"][1]), Stage(1, attention)]
 
-    def backward(self, W, A, X, needed, G_out, overwrite=False):
+    def backward(
+        self,
+        W: Weights,
+        A: Adjacency,
+        X: Matrix[Any],
+        needed: tuple[GatOutput, dict[str, Any]],
+        G_out: Matrix[Any],
+        overwrite: bool = False,
+    ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         out, drawn = needed
         gradients = self.gnn.gat_backward(

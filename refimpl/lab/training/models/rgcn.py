@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,9 +13,14 @@ from refimpl.block import Block
 from refimpl.graph import Graph
 from refimpl.hints import FloatDtype, Ids
 from refimpl.lab.training.full_neighborhoods import mean_of
-from refimpl.lab.training.models.base import Layer, ModelSettings, NetworkConfig, bias_shape
+from refimpl.lab.training.models.base import Layer, ModelSettings, NetworkConfig, Shapes, bias_shape
 from refimpl.lab.training.settings import integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
+
+if TYPE_CHECKING:
+    from refimpl.hints import Absent, Matrix
+    from refimpl.lab.hints import Weights
+    from refimpl.layers.rgcn import RgcnOutput
 
 ALL = -1
 
@@ -109,7 +114,14 @@ class Rgcn(ModelSettings):
         norms = tuple(mean_of(block, dtype) for block in blocks)
         return Relations(norms, None if types is None else types[rows.nodes])
 
-    def _relations(self, gnn, pattern, graph, sources, dtype):
+    def _relations(
+        self,
+        gnn: ModuleType,
+        pattern: Graph | Block,
+        graph: Any,
+        sources: Ids | None,
+        dtype: FloatDtype,
+    ) -> Relations:
         """Return the operand of a layer; the types are those of `graph`."""
         norms = gnn.layers.relation_norms(pattern, graph.edge_types, graph.relations, dtype=dtype)
         types = graph.node_types
@@ -127,7 +139,9 @@ class Rgcn(ModelSettings):
         """Return the layer that is the classifier."""
         return self._layer(gnn, config, f_in, classes, first, False)
 
-    def _layer(self, gnn, config, f_in, f_out, first, relu):
+    def _layer(
+        self, gnn: ModuleType, config: NetworkConfig, f_in: int, f_out: int, first: bool, relu: bool
+    ) -> Layer:
         if self.relations is None:
             raise ValueError("relations must be a number where no training graph says it, got None")
         if not first or not self.node_types:
@@ -156,23 +170,40 @@ class RgcnLayer:
 
     overwrites = True
 
-    def __init__(self, gnn, config, f_in, f_out, first, settings, relu):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        config: NetworkConfig,
+        f_in: int,
+        f_out: int,
+        first: bool,
+        settings: Any,
+        relu: bool,
+    ) -> None:
         self.gnn, self.first, self.relu = gnn, first, relu
         relations, bases = settings.relations, settings.bases
         self.names = [f"W{i}" for i in range(1, (bases or relations) + 1)]
-        self.shapes = dict.fromkeys(["W_self", *self.names], (f_in, f_out))
+        self.shapes: Shapes = dict.fromkeys(["W_self", *self.names], (f_in, f_out))
         self.numbers_an_entry, self.numbers_a_row = 20 + f_in + 2 * f_out, 6 * relations
         if bases:
             self.shapes["coefficients"] = relations, bases
         self.shapes |= bias_shape(config, f_out)
 
-    def forward(self, W, A, X):
+    def forward(self, W: Weights, A: Relations, X: Matrix[Any]) -> tuple[Matrix[Any], RgcnOutput]:
         """Return the layer's output, and what `backward` needs of this pass."""
         args, options = self._weights(W)
         out = self.gnn.rgcn_forward(A.norms, X, *args, **options)
         return out.X_out, out
 
-    def backward(self, W, A, X, out, G_out, overwrite=False):
+    def backward(
+        self,
+        W: Weights,
+        A: Relations,
+        X: Matrix[Any],
+        out: RgcnOutput,
+        G_out: Matrix[Any],
+        overwrite: bool = False,
+    ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         args, options = self._weights(W)
         gradients = self.gnn.rgcn_backward(
@@ -182,7 +213,7 @@ class RgcnLayer:
         rest = self.shapes.keys() - named.keys()
         return named | {name: getattr(gradients, name) for name in rest}, gradients.X
 
-    def _weights(self, W):
+    def _weights(self, W: Weights) -> tuple[tuple[list[Matrix[Any]], Matrix[Any]], dict[str, Any]]:
         options = {"coefficients": W.get("coefficients"), "b": W.get("b"), "relu": self.relu}
         return ([W[name] for name in self.names], W["W_self"]), options
 
@@ -192,13 +223,17 @@ class WithProjections:
 
     overwrites = True
 
-    def __init__(self, gnn, f_in, hidden, node_types, layer):
+    def __init__(
+        self, gnn: ModuleType, f_in: int, hidden: int, node_types: int, layer: RgcnLayer
+    ) -> None:
         self.gnn, self.layer = gnn, layer
         self.names = [f"P{kind}" for kind in range(node_types)]
-        self.shapes = {**dict.fromkeys(self.names, (f_in, hidden)), **layer.shapes}
+        self.shapes: Shapes = {**dict.fromkeys(self.names, (f_in, hidden)), **layer.shapes}
         self.numbers_an_entry, self.numbers_a_row = layer.numbers_an_entry, layer.numbers_a_row
 
-    def forward(self, W, A, X):
+    def forward(
+        self, W: Weights, A: Relations, X: Matrix[Any]
+    ) -> tuple[Matrix[Any], tuple[Any, ...]]:
         """Return the layer's output, and what `backward` needs of this pass."""
         rows = [np.flatnonzero(A.node_types == kind) for kind in range(len(self.names))]
         H = np.empty((len(X), W["W_self"].shape[0]), X.dtype)
@@ -207,7 +242,15 @@ class WithProjections:
         Y, needed = self.layer.forward(W, A, H)
         return Y, (rows, H, needed)
 
-    def backward(self, W, A, X, kept, G_out, overwrite=False):
+    def backward(
+        self,
+        W: Weights,
+        A: Relations,
+        X: Matrix[Any],
+        kept: tuple[Any, ...],
+        G_out: Matrix[Any],
+        overwrite: bool = False,
+    ) -> tuple[Weights, None]:
         """Return the gradients of the weights by name, and None: there is no layer below."""
         rows, H, needed = kept
         gradients, G = self.layer.backward(W, A, H, needed, G_out, overwrite)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from refimpl.lab.training.models.base import (
+    Input,
     Layer,
     ModelSettings,
     NetworkConfig,
+    Shapes,
+    Stage,
     bias_shape,
     by_name,
     order_on,
@@ -18,6 +21,12 @@ from refimpl.lab.training.models.base import (
 from refimpl.lab.training.settings import choice
 from refimpl.layers.sage import CONCAT
 from refimpl.scheduling import chain_order
+
+if TYPE_CHECKING:
+    from refimpl.adjacency import Adjacency
+    from refimpl.hints import Absent, Matrix
+    from refimpl.lab.hints import Weights
+    from refimpl.layers.sage import SageOutput
 
 
 @dataclass(frozen=True)
@@ -63,16 +72,26 @@ class SageLayer:
 
     overwrites = True
 
-    def __init__(self, gnn, config, f_in, f_out, first, concat, relu=True):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        config: NetworkConfig,
+        f_in: int,
+        f_out: int,
+        first: bool,
+        concat: str,
+        relu: bool = True,
+    ) -> None:
         h_self = f_out if concat == "sum" else f_out // 2
         h_neigh = f_out if concat == "sum" else f_out - h_self
-        self.gnn, self.options = gnn, {"concat": concat, "relu": relu}
-        self.shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, h_self)}
+        self.gnn = gnn
+        self.options: dict[str, Any] = {"concat": concat, "relu": relu}
+        self.shapes: Shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, h_self)}
         self.shapes |= bias_shape(config, f_out)
         # E-F3: the neighbour half; E-F10: before training
         self.order = chain_order(f_in, h_neigh, first=first)  # J8:12
 
-    def forward(self, W, A, X):
+    def forward(self, W: Weights, A: Adjacency, X: Input) -> tuple[Matrix[Any], SageOutput]:
         """Return the layer's output, and what `backward` needs of this pass."""
         order = order_on(A, X, self.order)
         out = self.gnn.sage_forward(  # J1:10
@@ -80,7 +99,7 @@ class SageLayer:
         )
         return out.X_out, out
 
-    def stages(self):
+    def stages(self) -> list[Stage] | None:
         """Return the parts of an exact pass, or None where the sums come first."""
         if self.order.forward == 1:
             return None
@@ -92,10 +111,18 @@ class SageLayer:
         neighbours = slice(0, self.shapes["W_neigh"][1])
         if concat == "self_first":
             names, neighbours = names[::-1], slice(h_self, None)
-        options = {"relu": self.options["relu"], "added": concat == "sum"}
+        options: dict[str, bool] = {"relu": self.options["relu"], "added": concat == "sum"}
         return product_first(self.gnn, names, self.shapes, [neighbours], **options)
 
-    def backward(self, W, A, X, out, G_out, overwrite=False):
+    def backward(
+        self,
+        W: Weights,
+        A: Adjacency,
+        X: Input,
+        out: SageOutput,
+        G_out: Matrix[Any],
+        overwrite: bool = False,
+    ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         gradients = self.gnn.sage_backward(
             A,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import ModuleType
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from refimpl.lab.training.models.base import (
 )
 from refimpl.lab.training.models.mixhop import MOST_HOPS
 from refimpl.lab.training.settings import choice, integer
+
+if TYPE_CHECKING:
+    from refimpl.lab.hints import Weights
 
 POWERS = ("all", "last")
 
@@ -87,16 +90,24 @@ class Sign(ModelSettings):
 class SignLayer(DenseLayer):
     """The first layer: in training its input is propagated already, in an exact pass not yet."""
 
-    def __init__(self, gnn, config, f_in, f_out, settings, relu=True):
+    def __init__(
+        self,
+        gnn: ModuleType,
+        config: NetworkConfig,
+        f_in: int,
+        f_out: int,
+        settings: Sign,
+        relu: bool = True,
+    ) -> None:
         self.f_in, self.settings = f_in, settings
         super().__init__(gnn, config, len(settings.kept) * f_in, f_out, True, relu)
 
-    def stages(self):
+    def stages(self) -> list[Stage]:
         """Return the parts of an exact pass: hop by hop, then the product."""
         beside = self.settings.powers == "all"
         widths = [(k + 1 if beside else 1) * self.f_in for k in range(1, self.settings.hops + 1)]
 
-        def hop(W, hops, X):
+        def hop(W: Weights, hops: tuple[Any, ...], X: Any) -> Any:
             (A,) = hops
             Y = self.gnn.spmm(A.graph, A.data, X[:, X.shape[1] - self.f_in :])
             return np.concatenate([X[: len(Y)], Y], axis=1) if beside else Y
