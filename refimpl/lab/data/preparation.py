@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from refimpl.graph import Graph
-    from refimpl.hints import FilePath, FloatDtype, Floats, Integers, Matrix, Positions
+    from refimpl.hints import FilePath, FloatDtype, Floats, Integers, Matrix
     from refimpl.lab.hints import Scaling, SomeScaling
 
     Stored: TypeAlias = NDArray[Any] | PackedFeatures
@@ -178,7 +178,7 @@ def real_matrix(features: Any) -> Any:
     return features
 
 
-def _moments(features: Any, rows: Positions) -> Moments:
+def _moments(features: Any, rows: NDArray[Any]) -> Moments:
     """Return the mean and the standard deviation of every column over `rows`, in float64."""
     first = features[rows[0]].astype(np.float64)
     # Differences to one row are exactly 0 where a column is constant, and so is its deviation.
@@ -188,7 +188,7 @@ def _moments(features: Any, rows: Positions) -> Moments:
     return first + shift, np.where(std == 0, 1.0, std)
 
 
-def _blocks_of(features: Any, rows: Positions) -> Iterator[NDArray[Any]]:
+def _blocks_of(features: Any, rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield some rows at a time; of a mapped file no more than these stay in memory."""
     array = features.array if isinstance(features, PackedFeatures) else features
     mapping = array.base

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from refimpl.graph import Graph
     from refimpl.hints import Ids, Positions
 
@@ -95,10 +97,11 @@ def write_induced(
     nodes : (any,) int64 array, ascending
     folder : Path
     """
-    typed, prefix, more = isinstance(graph, TypedGraph), "induced_", {}
+    prefix = "induced_"
+    more: dict[str, NDArray[Any]] = {}
     with ExitStack() as stack:
         file = stack.enter_context(RowsFile(folder, prefix, len(nodes)))
-        if typed:
+        if isinstance(graph, TypedGraph):
             more[f"{prefix}edge_types"] = graph.edge_types
         elif isinstance(graph, WeightedGraph):
             more[f"{prefix}edge_weights"] = graph.weights
@@ -115,7 +118,7 @@ def write_induced(
                 files[name].append(values[at[inside]])
         arrays, facts = file.finish()
         arrays |= {name: one.finish() for name, one in files.items()}
-        if typed:
+        if isinstance(graph, TypedGraph):
             facts |= typed_facts(graph, nodes)
     return arrays, facts
 

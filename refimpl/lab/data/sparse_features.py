@@ -93,7 +93,8 @@ def needs_dense(scaling: SomeScaling | None) -> bool:
 def density(matrix: sp.csr_array) -> float:
     """Return the share of the entries that are not 0."""
     n, width = matrix.shape
-    return matrix.nnz / max(n * width, 1)
+    share: float = matrix.nnz / max(n * width, 1)
+    return share
 
 
 def dense_rows(matrix: sp.csr_array, nodes: NDArray[Any] | None = None) -> Matrix[Any]:
