@@ -263,4 +263,5 @@ class Target:
     def _stored(self, name: str) -> NDArray[Any]:
         """Return an array that is written already, mapped."""
         with reading(self.place / f"{name}.npy", "an array") as file:
-            return map_npy(file)
+            array: NDArray[Any] = map_npy(file)
+        return array

@@ -183,7 +183,7 @@ def read_features(path: Path, n: int) -> NDArray[Any]:
         If there is no such file, it is damaged, or holds anything else.
     """
     with reading(path, "an array saved by numpy.save") as file:
-        features = map_npy(file)
+        features: NDArray[Any] = map_npy(file)
     if features.dtype.kind not in "fiub":
         raise ValueError(f"{path} must hold real numbers, got dtype {features.dtype}")
     if features.ndim != 2 or len(features) != n:

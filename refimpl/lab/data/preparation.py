@@ -191,7 +191,7 @@ def _moments(features: Any, rows: NDArray[Any]) -> Moments:
 def _blocks_of(features: Any, rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield some rows at a time; of a mapped file no more than these stay in memory."""
     array = features.array if isinstance(features, PackedFeatures) else features
-    mapping = array.base
+    mapping: Any = array.base
     mapped = isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")
     for i in range(0, len(rows), BLOCK):
         yield features[rows[i : i + BLOCK]]

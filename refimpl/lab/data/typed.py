@@ -215,7 +215,7 @@ def load_typed(
 def map_types(path: Path, count: int, what: str) -> NDArray[Any]:
     """Return one type for each of the `count` entries or nodes, mapped into memory."""
     with reading(path, "an array saved by numpy.save") as file:
-        types = map_npy(file)
+        types: NDArray[Any] = map_npy(file)
     if types.dtype.kind not in "iu" or types.shape != (count,):
         raise ValueError(
             f"{path} must hold {count} integers, for as many {what}, got {types.dtype} of shape "
