@@ -5,8 +5,11 @@ The files are those of github.com/shchur/gnn-benchmark, in ``data/npz``: two CSR
 ``class_names`` and ``node_names``, text. They have no split.
 """
 
+from __future__ import annotations
+
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,12 +24,30 @@ from refimpl.lab.data.label_encoding import Encoded
 from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl._support.untrusted_files import NpyStream
+    from refimpl.hints import FilePath, FloatDtype, Rng
+    from refimpl.lab.hints import SomeScaling
+
+    OpenArray: TypeAlias = Callable[[str], NpyStream]
+
 FLOAT = 8  # bytes, at most
 NAMES = ("class_names", "node_names")
 ENTRIES = ("data", "indices", "indptr", "shape")
 
 
-def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
+def load_attributed(
+    path: FilePath,
+    dtype: FloatDtype = "float32",
+    *,
+    scaling: SomeScaling = "standard",
+    rng: Rng = 0,
+) -> Dataset:
     """Return the data set of such a file, transductive, with parts drawn: 60%, 20% and 20%.
 
     The graph is symmetrised, and self-loops are dropped.
@@ -86,7 +107,7 @@ def load_attributed(path, dtype="float32", *, scaling="standard", rng=0):
         )
 
 
-def _names(open_array, path, name):
+def _names(open_array: OpenArray, path: Path, name: str) -> NDArray[Any] | None:
     """Return the names that the file has of classes or nodes, None where it has none as text."""
     with zipfile.ZipFile(path) as archive:
         if f"{name}.npy" not in archive.namelist():
@@ -101,7 +122,7 @@ def _names(open_array, path, name):
     return names
 
 
-def _warn_of_others(path):
+def _warn_of_others(path: Path) -> None:
     """Name the arrays of the file that nothing here reads, such as ``idx_to_attr``."""
     read = {"labels", *NAMES, *(f"{name}_{part}" for name in ("adj", "attr") for part in ENTRIES)}
     with zipfile.ZipFile(path) as archive:
@@ -111,7 +132,7 @@ def _warn_of_others(path):
         warn(f"ignored {', '.join(map(require.shown, others))} of {path}")
 
 
-def _matrix(open_array, name, size):
+def _matrix(open_array: OpenArray, name: str, size: int) -> sp.csr_array:
     """Return a matrix of which all is checked."""
     data, indices, indptr, shape = (_array(open_array, f"{name}_{part}", size) for part in ENTRIES)
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or shape.min() < 0:
@@ -126,7 +147,7 @@ def _matrix(open_array, name, size):
     return sp.csr_array((data, indices, indptr), shape=(rows, columns))
 
 
-def _array(open_array, name, size):
+def _array(open_array: OpenArray, name: str, size: int) -> NDArray[Any]:
     stream = open_array(name)
     check_growth(name, stream.left * stream.dtype.itemsize, size)
     if len(stream.shape) != 1:

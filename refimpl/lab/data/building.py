@@ -1,9 +1,11 @@
 """Writing what is read in blocks as a folder of plain arrays."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from itertools import chain
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,6 +32,16 @@ from refimpl.lab.data.writing import (
 )
 from refimpl.loader.gathering import check_scaling
 from refimpl.typed import TypedGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath, Mask, Positions
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.data.streaming import Edges, Streamed
+    from refimpl.lab.hints import Scaling
 
 
 @dataclass
@@ -60,12 +72,12 @@ class Target:
     setting: str | None
     count: int | None
     seed: int
-    kind: np.dtype | None
+    kind: np.dtype[Any] | None
     memory: int
     pack: bool
     progress: Any
 
-    def copy(self, dataset):
+    def copy(self, dataset: Dataset) -> None:
         """Write a Dataset."""
         kind = self.kind or dataset.features.dtype
         X = dataset.features
@@ -78,7 +90,7 @@ class Target:
             arrays |= self._packed(dataset.graph, dataset.train)
         write_all_but_features(self.place, dataset, arrays)
 
-    def write(self, source):
+    def write(self, source: Streamed) -> None:
         """Write what is Streamed."""
         arrays = {"labels": self._labels(source)}
         parts, classes = self._parts(source)
@@ -113,11 +125,11 @@ class Target:
         write_small(writer(self.place, arrays), found)
         write_meta(self.place, found, arrays, facts, inner)
 
-    def _by_name(self):
+    def _by_name(self) -> bool:
         """Whether a mean and a standard deviation are those of the training rows."""
         return self.scaling is None or isinstance(self.scaling, str)
 
-    def _labels(self, source):
+    def _labels(self, source: Streamed) -> dict[str, Any]:
         """Write the labels; return what meta.json says of them."""
         blocks = source.labels()
         first = next(blocks, np.empty(0, np.int32))
@@ -132,7 +144,7 @@ class Target:
                 )
             return file.finish()
 
-    def _parts(self, source):
+    def _parts(self, source: Streamed) -> tuple[dict[str, Any], int]:
         """Return the parts of the split, by name, and the number of classes."""
         labels = self._stored("labels")
         if labels.ndim == 2:
@@ -145,7 +157,7 @@ class Target:
         if self.count is not None:
             return parts_of_few(labels, classes, self.count, self.seed), classes
 
-        def unknown(nodes):
+        def unknown(nodes: Positions) -> Mask:
             if labels.ndim == 1:
                 return labels[nodes] < 0
             known = source.known
@@ -154,7 +166,13 @@ class Target:
         with naming(source.labels_path):
             return checked_parts(source.parts, source.n, unknown), classes
 
-    def _features(self, blocks, shape, kind, name):
+    def _features(
+        self,
+        blocks: Iterable[NDArray[Any]],
+        shape: tuple[int, int],
+        kind: np.dtype[Any],
+        name: FilePath,
+    ) -> dict[str, Any]:
         """Write features as `kind`; return what meta.json says of them."""
         n, width = shape
         with ArrayFile(self.place / "features.npy", kind, (width,)) as file:
@@ -170,7 +188,7 @@ class Target:
                 raise ValueError(f"{name} must have a row for each of {n} nodes, got {file.rows}")
             return file.finish()
 
-    def _packed(self, graph, train):
+    def _packed(self, graph: Graph, train: Positions) -> dict[str, Any]:
         """Pack the features that are written; return what meta.json says of them and their rows."""
         row_of = np.empty(graph.n, np.int32)
         row_of[packed_order(graph, train)] = np.arange(graph.n, dtype=np.int32)
@@ -181,21 +199,25 @@ class Target:
         rows = write_array(self.place, "feature_rows", row_of)
         return {"features": features, "feature_rows": rows}
 
-    def _scaling(self, source, train):
+    def _scaling(self, source: Streamed, train: Positions) -> Scaling:
         """Return how models read the features that are written."""
-        scaling = "standard" if self.scaling is None else self.scaling
+        scaling: Any = "standard" if self.scaling is None else self.scaling
         whole = self.kind is None and source.raw is not None
         features = source.raw if whole else self._stored("features")
         with naming(source.features_path):
             scaling = chosen_scaling(scaling, features, train)
             return scaling if scaling is None else check_scaling(scaling, features.shape[1])
 
-    def _graph(self, edges, n, prefix="", names=None):
+    def _graph(
+        self, edges: Edges, n: int, prefix: str = "", names: NDArray[Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Sort edges into the arrays of a graph; return what meta.json says of it."""
         sorter = EdgeSorter(self.place, n, edges.expected, self.memory, edges.symmetric, names)
         what = "training edges" if prefix else "edges"
 
-        def told(blocks):
+        def told(
+            blocks: Iterable[Sequence[NDArray[Any]]],
+        ) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
             done = loops = 0
             for u, v in blocks:
                 yield u, v
@@ -210,7 +232,9 @@ class Target:
                 sorter, self.place, prefix, lambda share: self.progress(f"sorting {what}", share)
             )
 
-    def _inner(self, source, train, graph, arrays):
+    def _inner(
+        self, source: Streamed, train: Positions, graph: Any, arrays: dict[str, Any]
+    ) -> dict[str, Any]:
         """Write the graph between training nodes that the source has; return the facts about it."""
         edges = source.inner
         found, facts = self._graph(edges, len(train), "induced_", train)
@@ -223,7 +247,7 @@ class Target:
             facts |= typed_facts(graph, train)
         return facts
 
-    def _types(self, source, graph, arrays):
+    def _types(self, source: Streamed, graph: Graph, arrays: dict[str, Any]) -> TypedGraph:
         """Write the types of a graph; return it with them."""
         MatrixFile(source.edges.path).same(graph.indptr, graph.indices)
         types = map_types(source.types / FILES[0], graph.e, "entries of adj_full.npz")
@@ -236,7 +260,8 @@ class Target:
             node_types = self._stored("node_types")
         return TypedGraph._with_types(graph, self._stored("edge_types"), relations, node_types)
 
-    def _stored(self, name):
+    def _stored(self, name: str) -> NDArray[Any]:
         """Return an array that is written already, mapped."""
         with reading(self.place / f"{name}.npy", "an array") as file:
-            return map_npy(file)
+            array: NDArray[Any] = map_npy(file)
+        return array

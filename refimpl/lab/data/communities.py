@@ -1,5 +1,9 @@
 """A graph with communities, made on the spot from a seed: the default data set."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from refimpl import streams
@@ -7,6 +11,13 @@ from refimpl._support import require
 from refimpl.graph import from_edges
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import chosen_scaling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import FloatDtype, Int, Matrix, Positions, Rng
+    from refimpl.lab.hints import SomeScaling
 
 NODES = 10_000
 FEATURES = 50
@@ -32,7 +43,14 @@ FLIPPED = 0.02  # share of the (node, label) pairs that are turned over
 MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE, LABEL, FLIP = range(8)
 
 
-def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scaling="standard"):
+def communities(
+    rng: Rng = 0,
+    *,
+    nodes: Int = NODES,
+    multilabel: bool = False,
+    dtype: FloatDtype = "float32",
+    scaling: SomeScaling = "standard",
+) -> Dataset:
     """Return a degree-corrected planted partition with noisy features, the same for each seed.
 
     Nodes in 10 communities of unequal size, mean degree about 17, degrees from a power
@@ -90,13 +108,18 @@ def communities(rng=0, *, nodes=NODES, multilabel=False, dtype="float32", scalin
     )
 
 
-def _draws(seed, use, *shape):
+def _draws(seed: int, use: int, *shape: int) -> NDArray[np.float64]:
     """Return draws 0, 1, .. of the stream for `use`, in an array of the given shape."""
     counters = np.arange(np.prod(shape), dtype=np.uint64)
     return streams.uniform(streams.key(seed, streams.DATA, use), counters).reshape(shape)
 
 
-def _pick(ends, u, low=0, high=None):
+def _pick(
+    ends: Positions,
+    u: NDArray[np.float64],
+    low: Int | Positions = 0,
+    high: Int | Positions | None = None,
+) -> Positions:
     """Return which of the intervals [0, ends[0]), [ends[0], ends[1]), .. the draws `u` fall in.
 
     With `low` and `high`, the draws are spread over [low, high) instead of the whole line.
@@ -106,7 +129,7 @@ def _pick(ends, u, low=0, high=None):
     return np.searchsorted(ends, low + (u * (high - low)).astype(np.int64), side="right")
 
 
-def _planted_partition(seed, member):
+def _planted_partition(seed: int, member: Positions) -> Graph:
     """Draw the edges, each end in proportion to its node's weight.
 
     The second end comes from the community of the first with probability WITHIN, and from all
@@ -129,20 +152,21 @@ def _planted_partition(seed, member):
     return from_edges(one, other, n, symmetrize=True, self_loops=False)
 
 
-def _noisy_means(seed, member):
+def _noisy_means(seed: int, member: Positions) -> Matrix[np.float64]:
     """Return features: the mean of the node's community plus a sum of four uniforms."""
     mean = SPREAD * (2 * _draws(seed, MEAN, len(SHARES), FEATURES) - 1)
-    noise = _draws(seed, NOISE, 4, len(member), FEATURES).sum(axis=0) - 2  # close to normal
+    # close to normal
+    noise: Matrix[np.float64] = _draws(seed, NOISE, 4, len(member), FEATURES).sum(axis=0) - 2
     return mean[member] + noise
 
 
-def _random_split(seed, nodes):
+def _random_split(seed: int, nodes: int) -> list[Positions]:
     shuffled = np.argsort(_draws(seed, ROLE, nodes), kind="stable")
     cuts = np.cumsum(SPLIT)[:2] * nodes // 100
     return [np.sort(part) for part in np.split(shuffled, cuts)]
 
 
-def _overlapping_labels(seed, member):
+def _overlapping_labels(seed: int, member: Positions) -> NDArray[np.bool_]:
     """Return a boolean (nodes, LABELS) array: the labels of each node's community, some flipped."""
     shuffled = np.argsort(_draws(seed, LABEL, LABELS, len(SHARES)), axis=1, kind="stable")
     holds = np.zeros((len(SHARES), LABELS), np.bool_)

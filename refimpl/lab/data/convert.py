@@ -1,5 +1,9 @@
 """From any data set to a folder of plain arrays, in bounded memory: ``minibatch-gnn convert``."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl._support import require
@@ -11,30 +15,36 @@ from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.writing import new_folder
 from refimpl.streams import as_seed
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from refimpl.hints import FilePath, Int, Rng
+    from refimpl.lab.hints import Setting, SomeScaling
+
 MEMORY = 2**30
 KINDS = ("float16", "float32", "float64")
 
 
 def convert(
-    source,
-    folder,
+    source: FilePath,
+    folder: FilePath,
     *,
-    rng=0,
-    scaling=None,
-    setting=None,
-    split=None,
-    features=None,
-    labels=None,
-    columns=None,
-    titles=None,
-    minus_one=None,
-    verify=False,
-    feature_dtype=None,
-    memory=MEMORY,
-    pack=False,
-    overwrite=False,
-    progress=None,
-):
+    rng: Rng = 0,
+    scaling: SomeScaling | None = None,
+    setting: Setting | None = None,
+    split: Int | str | None = None,
+    features: FilePath | None = None,
+    labels: str | None = None,
+    columns: dict[str, Any] | None = None,
+    titles: str | None = None,
+    minus_one: str | None = None,
+    verify: bool = False,
+    feature_dtype: str | None = None,
+    memory: Int = MEMORY,
+    pack: bool = False,
+    overwrite: bool = False,
+    progress: Callable[[str, float], object] | None = None,
+) -> None:
     """Write any data set as a folder of plain .npy files, which `load_dataset` opens in no time.
 
     The folder holds what `load_dataset` returns for the source. Edges and features are read in
@@ -97,7 +107,7 @@ def convert(
     check_tables(source, features, labels, columns, titles, minus_one)
     streamed = None
     if not (isinstance(source, str) and source in BUILT_IN):
-        name = split if count is None else None
+        name: Any = split if count is None else None  # a str or None
         request = Request(
             seed,
             split=name,

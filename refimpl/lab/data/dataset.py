@@ -165,13 +165,13 @@ class Dataset(FromElsewhere):
             object.__setattr__(self, name, value)
 
     @classmethod
-    def _trusted(cls, **values):
+    def _trusted(cls, **values: Any) -> Dataset:
         """Return the Dataset of values that fit: no check, no pass over an array."""
         dataset = object.__new__(cls)
         dataset.__dict__.update({one.name: one.default for one in fields(cls)} | values)
         return dataset
 
-    def _changed(self, **values):
+    def _changed(self, **values: Any) -> Dataset:
         """Return this data set with other values that fit the rest."""
         return self._trusted(**{one.name: getattr(self, one.name) for one in fields(self)} | values)
 
@@ -211,7 +211,7 @@ class Dataset(FromElsewhere):
         return self.train[nodes] if self.inductive else nodes
 
     def inputs(
-        self, nodes: Integers | None = None, gather: Callable[..., Any] = gather_rows
+        self, nodes: Integers | None = None, gather: Callable[..., Matrix[Any]] = gather_rows
     ) -> Matrix[Any]:
         """Return what a model reads of some nodes of `graph`; (k, f) of `dtype`.
 
@@ -312,7 +312,7 @@ class Dataset(FromElsewhere):
         save_dataset(self, folder, overwrite=overwrite)
 
 
-def _checked_features(features, n, dtype):
+def _checked_features(features: Any, n: int, dtype: FloatDtype | None) -> dict[str, Any]:
     """Return features and dtype, by name."""
     if require.issparse(features):
         return _checked_sparse(features, n, dtype)
@@ -332,7 +332,7 @@ def _checked_features(features, n, dtype):
     return {"features": features, "dtype": dtype}
 
 
-def _checked_sparse(features, n, dtype):
+def _checked_sparse(features: Any, n: int, dtype: FloatDtype | None) -> dict[str, Any]:
     """Return sparse features and dtype, by name."""
     if dtype is None:
         dtype = np.float64 if features.dtype == np.float64 else np.float32
@@ -343,7 +343,7 @@ def _checked_sparse(features, n, dtype):
     return {"features": features, "dtype": dtype}
 
 
-def _checked_labels(labels, n, classes, known):
+def _checked_labels(labels: Any, n: int, classes: Int | None, known: Any) -> dict[str, Any]:
     """Return labels and classes, and where labels are unknown, by name."""
     labels = require.array("labels", labels)
     if labels.ndim not in (1, 2) or len(labels) != n:
@@ -375,14 +375,16 @@ def _checked_labels(labels, n, classes, known):
     return {"labels": labels, "classes": classes, "unknown": unknown}
 
 
-def check_classes(classes, n):
+def check_classes(classes: int, n: int) -> None:
     """Raise ValueError if labels of `n` nodes have more classes than any data set needs."""
     most = max(MOST_CLASSES, n)
     if classes > most:
         raise ValueError(f"labels must have at most {most} classes, got {classes}")
 
 
-def checked_parts(parts, n, unknown):
+def checked_parts(
+    parts: dict[str, Any], n: int, unknown: Callable[[Positions], Mask]
+) -> dict[str, Positions]:
     """Return the training, validation and test nodes, ascending, by name.
 
     `unknown` says of some nodes which of them have no known label.
@@ -402,7 +404,7 @@ def checked_parts(parts, n, unknown):
     return parts
 
 
-def checked_names(class_names, classes, node_names, n):
+def checked_names(class_names: Any, classes: int, node_names: Any, n: int) -> dict[str, Any]:
     """Return the names of classes and nodes that there are, by name."""
     checked = {}
     if class_names is not None:

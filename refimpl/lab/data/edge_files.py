@@ -1,7 +1,10 @@
 """Files of edges that are no tables: Matrix Market's (.mtx) and NetworkX's (.edgelist)."""
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +17,12 @@ from refimpl.lab.data.label_encoding import Encoded
 from refimpl.lab.data.table_files import LONGEST, NodeTable, whole_number
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import IO
+
+    from refimpl.hints import Positions
+
 BANNER = ["%%matrixmarket", "matrix", "coordinate"]
 FIELDS, SYMMETRIES = ("real", "integer", "pattern"), ("general", "symmetric")
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
@@ -21,7 +30,9 @@ COMMENT = re.compile(r"(?:^|\s)#.*")
 ATTRIBUTES = re.compile(rf"(?:\{{\s*(?:'weight'\s*:\s*({NUMBER})\s*)?\}})?", re.ASCII)
 
 
-def load_with_nodes(path, read, request):
+def load_with_nodes(
+    path: Path, read: Callable[[Path, NodeTable], tuple[Any, ...]], request: Any
+) -> Dataset:
     """Return the data set of a file of edges and the table of nodes that the user gives.
 
     Parameters
@@ -56,7 +67,7 @@ def load_with_nodes(path, read, request):
         )
 
 
-def read_matrix_market(path, nodes):
+def read_matrix_market(path: Path, nodes: NodeTable) -> tuple[Any, ...]:
     """Return the entries of the matrix in a .mtx file, row i being the node that is called i."""
     with reading(path, "a sparse matrix in Matrix Market's coordinates") as file:
         lines = _lines(file)
@@ -92,7 +103,7 @@ def read_matrix_market(path, nodes):
     return *_numbers(ends, nodes, path), values, symmetry == "general"
 
 
-def _kind(banner):
+def _kind(banner: str) -> list[str]:
     """Return the kind of values, and of matrix, that the first line of a .mtx file says."""
     words = banner.casefold().split()
     if words[:3] != BANNER or len(words) != 5:
@@ -105,7 +116,7 @@ def _kind(banner):
     return words[3:]
 
 
-def read_edge_list(path, nodes):
+def read_edge_list(path: Path, nodes: NodeTable) -> tuple[Any, ...]:
     """Return the edges in an .edgelist file, as NetworkX's `write_edgelist` writes it."""
     ends, values = [], []
     with reading(path, "a list of edges of NetworkX") as file:
@@ -132,18 +143,18 @@ def read_edge_list(path, nodes):
     return *_numbers(ends, nodes, path), values, False
 
 
-def _lines(file):
+def _lines(file: IO[bytes]) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of an open file of text."""
     for at, line in enumerate(iter(lambda: file.readline(LONGEST), b""), 1):
         yield at, line.decode("utf-8-sig" if at == 1 else "utf-8")
 
 
-def _value(word, at):
+def _value(word: str, at: int) -> float:
     if not re.fullmatch(NUMBER, word, re.ASCII):
         raise ValueError(f"line {at} must have a finite number as value, got {word!r:.40}")
     return float(word)
 
 
-def _numbers(ends, nodes, path):
+def _numbers(ends: list[list[str]], nodes: NodeTable, path: Path) -> list[Positions]:
     """Return the numbers of the nodes at both ends of edges."""
     return [np.asarray(nodes.number(names, str(path))) for names in zip(*ends, strict=True)]

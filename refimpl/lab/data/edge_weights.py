@@ -1,5 +1,9 @@
 """Weights of edges as people have them: given to a graph, or named where they are ignored."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl._support import edge_sources, require
@@ -8,8 +12,13 @@ from refimpl._support.user_warnings import warn
 from refimpl.graph import Graph, WeightedGraph, from_edges
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def read_graph(source):
+    from refimpl.hints import Absent, FilePath
+
+
+def read_graph(source: Any) -> tuple[Graph, NDArray[Any] | None]:
     """Return a source of `as_graph`, which is no Graph, undirected and without self-loops; names.
 
     A WeightedGraph where the source has weights that are not all 1. Warns of directions that are
@@ -39,7 +48,9 @@ def read_graph(source):
     return graph, found.names
 
 
-def with_weights(graph, u, v, weights, where):
+def with_weights(
+    graph: Graph, u: NDArray[Any], v: NDArray[Any], weights: Any, where: FilePath
+) -> Graph:
     """Return a WeightedGraph, edge (u[i], v[i]) having ``weights[i]`` in both directions.
 
     Where they are no weights of an undirected graph, the reason is named and the graph returned.
@@ -76,7 +87,7 @@ def with_weights(graph, u, v, weights, where):
     return graph if (held == 1).all() else WeightedGraph._with_weights(graph, held)
 
 
-def _numbers(weights, k):
+def _numbers(weights: Any, k: int) -> tuple[Absent, str | None]:
     """Return weights as floats, and what is wrong with them or None."""
     try:
         numbers = require.array("weights", weights)
@@ -93,5 +104,5 @@ def _numbers(weights, k):
     return numbers, None
 
 
-def _listed(held):
+def _listed(held: Any) -> NDArray[Any]:
     return held if isinstance(held, np.ndarray) else np.array(list(held))

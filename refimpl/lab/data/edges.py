@@ -5,13 +5,24 @@ was read or is the reverse of one that was. Keys go to one file for each range o
 sorted by itself, and what is larger than memory allows is spread over files again.
 """
 
+from __future__ import annotations
+
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from refimpl._support import edge_sources
+from refimpl._support.sparse_matrices import check_node_count
 from refimpl.lab.data.rows import RowsFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Mask, Positions
 
 KEY = 8  # bytes
 AT_ONCE = 48  # bytes that sorting takes for each key, about
@@ -41,15 +52,23 @@ class EdgeSorter:
         What an error calls nodes.
     """
 
-    def __init__(self, folder, n, expected, memory, symmetric=False, names=None):
-        edge_sources.check_node_count(n)
+    def __init__(
+        self,
+        folder: Path,
+        n: int,
+        expected: int,
+        memory: int,
+        symmetric: bool = False,
+        names: NDArray[Any] | None = None,
+    ) -> None:
+        check_node_count(n)
         self.folder, self.n, self.symmetric, self.names = Path(folder), n, symmetric, names
         self.most = max(2, memory // AT_ONCE)  # keys sorted at a time
         self.block = min(max(LEAST, memory // IN_BLOCK), MOST)
         self.made = 0
         self.parts = self._split(0, n << 32, 2 * expected)
 
-    def add(self, blocks):
+    def add(self, blocks: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> None:
         """Take the edges of an iterable of (u, v), two integer arrays of one length each.
 
         Raises
@@ -63,13 +82,13 @@ class EdgeSorter:
                     ends = (u[first : first + self.block], v[first : first + self.block])
                     self.parts.spread(self._keys(*(self._ids(one) for one in ends)))
 
-    def _ids(self, ends):
+    def _ids(self, ends: NDArray[Any]) -> Positions:
         ends = edge_sources.integers("an end of edges", ends)
         if ends.size and (int(ends.min()) < 0 or int(ends.max()) >= self.n):
             raise ValueError(f"nodes must be in [0, {self.n})")
         return ends.astype(np.int64)
 
-    def _keys(self, u, v):
+    def _keys(self, u: Positions, v: Positions) -> Positions:
         """Return the keys of some edges and of their reverses."""
         if len(u) != len(v):
             raise ValueError("edges must have two ends each")
@@ -78,7 +97,7 @@ class EdgeSorter:
         reverse = int(self.symmetric)
         return np.concatenate([u << 32 | v << 1, v << 32 | u << 1 | reverse])
 
-    def sorted(self):
+    def sorted(self) -> Iterator[Positions]:
         """Yield the sorted keys without their last bits, some at a time, each once; remove them.
 
         Raises
@@ -88,7 +107,7 @@ class EdgeSorter:
         """
         yield from self._sorted(self.parts)
 
-    def _sorted(self, parts):
+    def _sorted(self, parts: Parts) -> Iterator[Positions]:
         for low, high, path in parts.files():
             count = path.stat().st_size // KEY
             if count <= self.most or high - low <= 2:
@@ -102,7 +121,7 @@ class EdgeSorter:
             path.unlink()
             yield from self._sorted(inner)
 
-    def _distinct(self, keys):
+    def _distinct(self, keys: Positions) -> Positions:
         keys.sort()
         if self.symmetric:
             keys = keys[_is_first(keys)]
@@ -118,7 +137,7 @@ class EdgeSorter:
             )
         return entries[first]
 
-    def _split(self, low, high, count):
+    def _split(self, low: int, high: int, count: int) -> Parts:
         """Return Parts of the keys from low up to high, of which there are about `count`."""
         wanted = min(max(2, -(-2 * count // self.most)), FILES)
         width = max(2, -(-(high - low) // wanted))
@@ -131,17 +150,17 @@ class EdgeSorter:
 class Parts(ExitStack):
     """Files of keys, one for each range of them. They are open inside a `with`."""
 
-    def __init__(self, folder, name, bounds, high):
+    def __init__(self, folder: Path, name: str, bounds: Positions, high: int) -> None:
         super().__init__()
         self.bounds, self.high = bounds, high
         self.paths = [folder / f"part-{name}-{i}" for i in range(len(bounds))]
-        self.handles = []
+        self.handles: list[BinaryIO] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Parts:
         self.handles = [self.enter_context(path.open("xb")) for path in self.paths]
         return self
 
-    def spread(self, keys):
+    def spread(self, keys: Positions) -> None:
         """Put every key where it belongs, each once."""
         keys.sort()
         keys = keys[_is_first(keys)]
@@ -152,7 +171,7 @@ class Parts(ExitStack):
                 file.write(keys[first:last].data)
             first = last
 
-    def files(self):
+    def files(self) -> Iterator[tuple[int, int, Path]]:
         """Yield (low, high, path) of each range that has keys; remove the others' files."""
         for low, high, path in zip(
             self.bounds, [*self.bounds[1:], self.high], self.paths, strict=True
@@ -163,7 +182,12 @@ class Parts(ExitStack):
                 path.unlink()
 
 
-def write_sorted(sorter, folder, prefix="", progress=None):
+def write_sorted(
+    sorter: EdgeSorter,
+    folder: Path,
+    prefix: str = "",
+    progress: Callable[[float], object] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the graph of an EdgeSorter; return arrays and facts as `RowsFile.finish` does.
 
     `progress` is told of the share of it that is written.
@@ -176,7 +200,7 @@ def write_sorted(sorter, folder, prefix="", progress=None):
         return file.finish()
 
 
-def _is_first(keys):
+def _is_first(keys: Positions) -> Mask:
     """Return which of some sorted keys differ from the one before."""
     first = np.empty(keys.size, np.bool_)
     first[:1] = True

@@ -17,9 +17,12 @@
 All is little-endian. `Dataset.save` and ``minibatch-gnn convert`` write it.
 """
 
+from __future__ import annotations
+
 import json
 import mmap
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +45,17 @@ from refimpl.loader.gathering import check_scaling
 from refimpl.loader.packed import ROWS_FILE, PackedFeatures
 from refimpl.typed import MOST_TYPES, TypedGraph
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath, FloatDtype, Mask, Positions
+    from refimpl.lab.hints import SomeScaling
+
+    Arrays: TypeAlias = dict[str, NDArray[Any]]
+
 NEEDED = ("indptr", "indices", "features", "labels", *PARTS)
 KINDS = {
     "format": str,
@@ -62,12 +76,18 @@ TYPED = {"relations": int, "kinds": int}
 ENTRY = {"file": str, "dtype": str, "shape": list, "blake2b": str}
 
 
-def is_folder(path):
+def is_folder(path: FilePath) -> bool:
     """Say whether a folder holds a data set in this format."""
     return (Path(path) / META).is_file()
 
 
-def open_folder(folder, *, dtype=None, scaling=None, verify=False):
+def open_folder(
+    folder: FilePath,
+    *,
+    dtype: FloatDtype | None = None,
+    scaling: SomeScaling | None = None,
+    verify: bool = False,
+) -> Dataset:
     """Return the data set in a folder of `Dataset.save`, its arrays mapped into memory, read-only.
 
     Reads meta.json, headers and the parts of the split: nothing in proportion to the graph. What
@@ -106,7 +126,7 @@ def open_folder(folder, *, dtype=None, scaling=None, verify=False):
     if verify:
         verify_folder(folder, meta, arrays)
     dataset = _dataset(folder, meta, arrays)
-    changes = {} if dtype is None else {"dtype": dtype}
+    changes: dict[str, Any] = {} if dtype is None else {"dtype": dtype}
     if scaling is not None:
         changes["scaling"] = chosen_scaling(scaling, dataset.features, dataset.train)
         if changes["scaling"] is not None:
@@ -114,12 +134,12 @@ def open_folder(folder, *, dtype=None, scaling=None, verify=False):
     return dataset._changed(**changes)
 
 
-def _dataset(folder, meta, arrays):
+def _dataset(folder: Path, meta: dict[str, Any], arrays: Arrays) -> Dataset:
     """Return the Dataset of arrays that fit each other."""
     labels, known = arrays["labels"], arrays.get("known")
     n = len(labels)
 
-    def unknown(nodes):
+    def unknown(nodes: Positions) -> Mask:
         if labels.ndim == 1:
             return labels[nodes] < 0
         return np.zeros(len(nodes), np.bool_) if known is None else ~known[nodes]
@@ -155,7 +175,9 @@ def _dataset(folder, meta, arrays):
     )
 
 
-def _graph(facts, arrays, prefix, node_types):
+def _graph(
+    facts: dict[str, Any], arrays: Arrays, prefix: str, node_types: NDArray[Any] | None
+) -> Graph:
     """Return a graph of which everything is known."""
     known = {name: facts[name] for name in ("self_loops", "max_degree")}
     indptr, indices = arrays[f"{prefix}indptr"], arrays[f"{prefix}indices"]
@@ -170,10 +192,10 @@ def _graph(facts, arrays, prefix, node_types):
     return graph
 
 
-def _read_meta(path):
+def _read_meta(path: Path) -> dict[str, Any]:
     """Return what meta.json holds, every value of its kind."""
     with reading(path, "the description of a data set") as file:
-        meta = json.load(file)
+        meta: dict[str, Any] = json.load(file)
         _check_kinds("it", meta, KINDS)
         if (meta["format"], meta["version"]) != (FORMAT, VERSION):
             raise ValueError(f"its format must be {FORMAT!r}, version {VERSION}")
@@ -198,7 +220,7 @@ def _read_meta(path):
         return meta
 
 
-def _check_kinds(what, table, kinds):
+def _check_kinds(what: str, table: Any, kinds: Mapping[str, Any]) -> None:
     """Raise ValueError unless a table has just these entries, each of its kind."""
     if not isinstance(table, dict) or table.keys() != kinds.keys():
         raise ValueError(f"{what} must have the entries {', '.join(kinds)}")
@@ -210,7 +232,7 @@ def _check_kinds(what, table, kinds):
             raise ValueError(f"{what} must have {name!r} from 0")
 
 
-def _mapped(folder, name, entry):
+def _mapped(folder: Path, name: str, entry: dict[str, Any]) -> NDArray[Any]:
     """Return the array of a file, mapped, of the dtype and shape that meta.json says."""
     path = folder / f"{name}.npy"
     with reading(path, "an array of a data set") as file:
@@ -230,7 +252,7 @@ def _mapped(folder, name, entry):
     return array if name == "features" else np.asarray(array)
 
 
-def _check_together(meta, arrays):
+def _check_together(meta: dict[str, Any], arrays: Arrays) -> None:
     """Raise ValueError unless kinds and shapes fit each other and what meta.json says."""
     n, width, classes = meta["graph"]["nodes"], arrays["features"].shape[1], meta["classes"]
     if arrays["features"].dtype not in KEPT or not width:
@@ -267,7 +289,7 @@ def _check_together(meta, arrays):
         _check_graph("induced", inner, arrays, "induced_")
 
 
-def _check_graph(what, facts, arrays, prefix):
+def _check_graph(what: str, facts: dict[str, Any], arrays: Arrays, prefix: str) -> None:
     """Raise ValueError unless the arrays of a graph are as long as the facts about it say."""
     n, e = facts["nodes"], facts["entries"]
     typed = "relations" in facts
@@ -288,7 +310,7 @@ def _check_graph(what, facts, arrays, prefix):
         raise ValueError(f"{what} must have an indptr from 0 to {e}, and max_degree at most {n}")
 
 
-def _check_lengths(arrays, lengths):
+def _check_lengths(arrays: Arrays, lengths: dict[str, int]) -> None:
     for name, length in lengths.items():
         if name in arrays and len(arrays[name]) != length:
             raise ValueError(f"{name} must have length {length}, got {len(arrays[name])}")

@@ -1,6 +1,9 @@
 """Data sets as PyG's `Data` and as graphs of DGL."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,8 +11,11 @@ from refimpl._support.torch_modules import libraries
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.splits import PARTS
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
-def as_pyg(dataset):
+
+def as_pyg(dataset: Any) -> Any:
     """Return what `Dataset.to_pyg` does."""
     torch, library = libraries()
     target = np.repeat(np.arange(dataset.graph.n), dataset.graph.degrees())
@@ -20,7 +26,7 @@ def as_pyg(dataset):
     return library.Data(**{name: torch.from_numpy(array) for name, array in arrays.items()})
 
 
-def as_dgl(dataset):
+def as_dgl(dataset: Any) -> Any:
     """Return what `Dataset.to_dgl` does."""
     os.environ.setdefault("DGLBACKEND", "pytorch")  # otherwise DGL writes a file into the home
     try:
@@ -40,7 +46,7 @@ def as_dgl(dataset):
     return graph
 
 
-def of_nodes(dataset, features, label):
+def of_nodes(dataset: Any, features: str, label: str) -> dict[str, NDArray[Any]]:
     """Return what models of other libraries read of nodes, by name, as new arrays."""
     kind = np.float32 if dataset.multilabel else np.int64
     arrays = {features: dataset.inputs(), label: dataset.labels.astype(kind)}

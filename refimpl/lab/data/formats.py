@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from refimpl._support.untrusted_files import has_ending, naming
-from refimpl.hints import FilePath, FloatDtype
+from refimpl.hints import Absent, FilePath, FloatDtype
 from refimpl.lab.data.attributed import load_attributed
 from refimpl.lab.data.communities import communities
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.edge_files import load_with_nodes, read_edge_list, read_matrix_market
-from refimpl.lab.data.folder import META, is_folder, open_folder
+from refimpl.lab.data.folder import is_folder, open_folder
 from refimpl.lab.data.geom_gcn import EDGES, is_geom_gcn, load_geom_gcn
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.karate import karate_dataset
@@ -26,6 +26,7 @@ from refimpl.lab.data.streaming import Streamed, stream_csv, stream_graphsaint, 
 from refimpl.lab.data.table_files import is_table, may_have_weights
 from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.typed import FILES, load_typed, typed_communities
+from refimpl.lab.data.writing import META
 from refimpl.lab.hints import SomeScaling
 
 BUILT_IN: dict[str, Callable[..., Dataset]] = {
@@ -46,8 +47,8 @@ class Request(NamedTuple):
     scaling: SomeScaling | None = None
     split: str | None = None
     verify: bool = False
-    features: FilePath | None = None
-    chosen: Chosen | None = None
+    features: FilePath | Absent = None
+    chosen: Chosen | Absent = None
     titles: str | None = None
     minus_one: str | None = None
 
@@ -100,10 +101,10 @@ class Saved(Format):
         "`class_names` in `meta.json`, `node_names.npy`",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return is_folder(path)
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return open_folder(
             path, dtype=request.dtype, scaling=request.scaling, verify=request.verify
         )
@@ -121,10 +122,10 @@ class Tables(Format):
         "one column",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return is_table(path)
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return Dataset.from_csv(
             path,
             request.features,
@@ -135,7 +136,7 @@ class Tables(Format):
             **request.options,
         )
 
-    def stream(self, path, request):
+    def stream(self, path: Path, request: Request) -> Streamed | None:
         if may_have_weights(path, request.titles):
             return None
         return stream_csv(
@@ -153,10 +154,10 @@ class Attributed(Format):
         "`class_names` and `node_names`, each if it is text",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return has_ending(path, ".npz")
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return load_attributed(path, rng=request.seed, **request.options)
 
 
@@ -170,14 +171,14 @@ class GraphSaint(Format):
         "none",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return (path / self.sign).exists()
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         load = load_typed if (path / FILES[0]).exists() else load_graphsaint
         return load(path, **request.options)
 
-    def stream(self, path, request):
+    def stream(self, path: Path, request: Request) -> Streamed | None:
         return stream_graphsaint(path)
 
 
@@ -192,18 +193,18 @@ class Ogb(Format):
         "none",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return is_ogb(path)
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         with naming(path):
             return Dataset.from_ogb(path, request.split, **request.options)
 
-    def stream(self, path, request):
+    def stream(self, path: Path, request: Request) -> Streamed | None:
         return stream_ogb(path, request.split)
 
 
-def the_only(path, names):
+def the_only(path: Path, names: list[str]) -> str:
     """Return the name of the one data set of a folder, or raise ValueError."""
     if len(names) > 1:
         raise ValueError(f"{path} must hold one data set, got files of {', '.join(names)}")
@@ -221,11 +222,11 @@ class Planetoid(Format):
         "none",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return bool(planetoid_names(path))
 
-    def load(self, path, request):
-        split = {} if request.split is None else {"split": request.split}
+    def load(self, path: Path, request: Request) -> Dataset:
+        split: dict[str, Any] = {} if request.split is None else {"split": request.split}
         name = the_only(path, planetoid_names(path))
         return load_planetoid(path, name, **request.options, **split)
 
@@ -240,10 +241,10 @@ class Linqs(Format):
         "the first column; classes have the names of the last",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return bool(linqs_names(path))
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         name = the_only(path, linqs_names(path))
         return load_linqs(path, name, rng=request.seed, **request.options)
 
@@ -260,10 +261,10 @@ class GeomGcn(Format):
         "none",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return is_geom_gcn(path)
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return load_geom_gcn(path, request.split, rng=request.seed, **request.options)
 
 
@@ -278,10 +279,10 @@ class MatrixMarket(Format):
         "1 to n, the numbers of rows, in the column `id` of the nodes",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return has_ending(path, ".mtx")
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return load_with_nodes(path, read_matrix_market, request)
 
 
@@ -296,10 +297,10 @@ class EdgeList(Format):
         "the column `id` of the nodes",
     )
 
-    def recognises(self, path):
+    def recognises(self, path: Path) -> bool:
         return has_ending(path, ".edgelist")
 
-    def load(self, path, request):
+    def load(self, path: Path, request: Request) -> Dataset:
         return load_with_nodes(path, read_edge_list, request)
 
 

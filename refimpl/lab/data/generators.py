@@ -6,12 +6,19 @@ depend on how many are drawn at a time, and its mean degree is met to the edge.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from refimpl import streams
 from refimpl._support import require
 from refimpl.graph import Graph
-from refimpl.hints import Float, Int, Rng
+from refimpl.hints import Float, Int, Positions, Rng
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
 # Quadrants (row bit, column bit) of an R-MAT step, by the initiator [[.9, .5], [.5, .1]]: it has
 # to be normalised (E-H5), which makes its entries twentieths.
@@ -67,7 +74,7 @@ def kronecker(scale: Int, mean_degree: Float, rng: Rng = 0) -> Graph:
     table, draws = _descents(), -(-scale // LEVELS)
     stream = streams.key(seed, streams.DATA, QUADRANT)
 
-    def ends(first, size):
+    def ends(first: int, size: int) -> Iterable[Positions]:
         """Return both ends of edges number first, .., first + size - 1."""
         edge = np.arange(first, first + size, dtype=np.uint64) * np.uint64(draws)
         u, v = np.zeros(size, np.int64), np.zeros(size, np.int64)
@@ -122,7 +129,7 @@ def power_law(n: Int, mean_degree: Float, rng: Rng = 0, *, exponent: Float = 2.5
     bound = np.cumsum((1000 * weight).astype(np.int64))  # integers: no rounded sum decides
     stream = streams.key(seed, streams.DATA, ENDS)
 
-    def ends(first, size):
+    def ends(first: int, size: int) -> Iterable[Positions]:
         """Return both ends of edges number first, .., first + size - 1."""
         draw = np.arange(2 * first, 2 * (first + size), dtype=np.uint64)
         place = streams.below(stream, draw, int(bound[-1]))
@@ -131,7 +138,7 @@ def power_law(n: Int, mean_degree: Float, rng: Rng = 0, *, exponent: Float = 2.5
     return _graph(n, _distinct(n, count, ends), seed)
 
 
-def _edge_count(n, mean_degree):
+def _edge_count(n: int, mean_degree: Float) -> int:
     """Return the number of undirected edges that gives n nodes this mean degree."""
     mean_degree = require.real("mean_degree", mean_degree, 0, strict=True)
     if mean_degree > n - 1:
@@ -141,7 +148,7 @@ def _edge_count(n, mean_degree):
     return round(mean_degree * n / 2)
 
 
-def _descents():
+def _descents() -> NDArray[np.uint8]:
     """Return, for each side of the die of a draw, LEVELS row bits and LEVELS column bits."""
     table = np.zeros(1, np.uint8)
     for level in range(LEVELS):
@@ -155,7 +162,7 @@ def _descents():
     return table
 
 
-def _distinct(n, count, ends):
+def _distinct(n: int, count: int, ends: Callable[[int, int], Iterable[Positions]]) -> Positions:
     """Return the first `count` distinct edges as sorted integers n * smaller end + larger end."""
     have, drawn = np.empty(0, np.int64), 0
     while missing := count - have.size:
@@ -175,7 +182,7 @@ def _distinct(n, count, ends):
     return have
 
 
-def _first_new(code, have, most):
+def _first_new(code: Positions, have: Positions, most: int) -> Positions:
     """Return the first `most` distinct values of `code` that are not -1 and not in `have`."""
     new = np.sort(code)
     new = new[np.diff(new, prepend=-1) > 0]
@@ -190,7 +197,7 @@ def _first_new(code, have, most):
     return new
 
 
-def _graph(n, edges, seed):
+def _graph(n: int, edges: Positions, seed: int) -> Graph:
     """Return the undirected Graph of sorted, distinct edges, its nodes named at random."""
     draws = streams.uniform(streams.key(seed, streams.DATA, NAMES), np.arange(n, dtype=np.uint64))
     name = np.argsort(draws, kind="stable")

@@ -1,6 +1,9 @@
 """Folders in geom-gcn's format (Pei et al. 2020), such as Cornell, Texas and Chameleon."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,16 +15,29 @@ from refimpl.lab.data.splits import PARTS
 from refimpl.lab.data.table_files import finite_numbers, table_lines, whole_number
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refimpl.hints import FilePath, FloatDtype, Rng
+    from refimpl.lab.hints import SomeScaling
+
 NODES, EDGES = "out1_node_feature_label.txt", "out1_graph_edges.txt"
 NODE_TITLES, EDGE_TITLES = ["node_id", "feature", "label"], ["node_id", "node_id"]
 
 
-def is_geom_gcn(folder):
+def is_geom_gcn(folder: FilePath) -> bool:
     """Say whether a folder has the file of edges."""
     return Path(folder, EDGES).is_file()
 
 
-def load_geom_gcn(folder, split=None, dtype="float32", *, scaling="standard", rng=0):
+def load_geom_gcn(
+    folder: FilePath,
+    split: str | None = None,
+    dtype: FloatDtype = "float32",
+    *,
+    scaling: SomeScaling = "standard",
+    rng: Rng = 0,
+) -> Dataset:
     """Return the data set of such a folder, transductive; parts are drawn if it has no split.
 
     Parameters
@@ -79,7 +95,7 @@ def load_geom_gcn(folder, split=None, dtype="float32", *, scaling="standard", rn
         )
 
 
-def _lines(path, titles):
+def _lines(path: Path, titles: list[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, cells) of the lines after that of titles, which must be these."""
     lines = table_lines(path)
     _, found = next(lines)
@@ -90,7 +106,7 @@ def _lines(path, titles):
     return lines
 
 
-def _parts(folder, split, n):
+def _parts(folder: FilePath, split: str | None, n: int) -> dict[str, Any]:
     """Return the masks of a split, by name; {} where the folder has none."""
     places = Path(folder), Path(folder, "splits")
     found = sorted(path for place in places for path in place.glob("*_split_*.npz"))

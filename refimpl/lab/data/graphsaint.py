@@ -1,7 +1,10 @@
 """Folders in the format of GraphSAINT (Zeng et al. 2020)."""
 
+from __future__ import annotations
+
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +24,15 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import check_finite, chosen_scaling, induced
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import FilePath, FloatDtype, Ids, Mask, Positions
+    from refimpl.lab.hints import SomeScaling
+
 ROLES = ("tr", "va", "te")
 PARTS = {  # of some of SciPy's formats
     "csr": ("indptr", "indices"),
@@ -29,7 +41,9 @@ PARTS = {  # of some of SciPy's formats
 }
 
 
-def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
+def load_graphsaint(
+    folder: FilePath, dtype: FloatDtype = "float32", *, scaling: SomeScaling = "standard"
+) -> Dataset:
     """Return the data set in a GraphSAINT folder.
 
     ``adj_full.npz`` and ``adj_train.npz`` are symmetric matrices over all nodes
@@ -81,7 +95,7 @@ def load_graphsaint(folder, dtype="float32", *, scaling="standard"):
         )
 
 
-def read_graph(path):
+def read_graph(path: Path) -> Graph:
     """Return the undirected Graph in a file of scipy.sparse.save_npz, without self-loops.
 
     The matrix may be in CSR, CSC or COO form.
@@ -108,18 +122,19 @@ def read_graph(path):
     return graph
 
 
-def warn_of_weights(path, blocks):
+def warn_of_weights(path: Path, blocks: Iterable[NDArray[Any]]) -> None:
     """Warn if a block of the data of a file's matrix has numbers other than 1."""
     if any((block != 1).any() for block in blocks):
         warn(f'ignored weights "data" of {path}: a Graph has no weights')
 
 
-def _graph(arrays, size):
+def _graph(arrays: dict[str, Any], size: int) -> Graph:
     """Return the Graph of the arrays of a square matrix in a file of `size` bytes.
 
     SciPy would trust them. That of a CSC matrix is transposed: a symmetric one is the same.
     """
-    form, shape = arrays.get("format"), arrays.get("shape")
+    form: Any = arrays.get("format")
+    shape: Any = arrays.get("shape")
     form = form.item() if form is not None and form.shape == () else None
     form = form.decode("ascii") if isinstance(form, bytes) else form
     if form not in PARTS:
@@ -145,7 +160,7 @@ def _graph(arrays, size):
     return as_graph((first, second), self_loops=False)
 
 
-def _read_train_graph(path, n, train):
+def _read_train_graph(path: Path, n: int, train: Positions) -> Graph:
     graph = read_graph(path)
     if graph.n != n:
         raise ValueError(f"{path} must have {n} nodes like adj_full.npz, got {graph.n}")
@@ -159,7 +174,7 @@ def _read_train_graph(path, n, train):
     return induced(graph, train)
 
 
-def read_features(path, n):
+def read_features(path: Path, n: int) -> NDArray[Any]:
     """Return the (n, f) finite real numbers in a file of numpy.save, as a numpy.memmap.
 
     Raises
@@ -168,7 +183,7 @@ def read_features(path, n):
         If there is no such file, it is damaged, or holds anything else.
     """
     with reading(path, "an array saved by numpy.save") as file:
-        features = map_npy(file)
+        features: NDArray[Any] = map_npy(file)
     if features.dtype.kind not in "fiub":
         raise ValueError(f"{path} must hold real numbers, got dtype {features.dtype}")
     if features.ndim != 2 or len(features) != n:
@@ -177,7 +192,7 @@ def read_features(path, n):
     return features
 
 
-def _read_table(path):
+def _read_table(path: Path) -> dict[str, Any]:
     with reading(path, "JSON") as file:
         table = json.load(file)
     if not isinstance(table, dict):
@@ -185,7 +200,7 @@ def _read_table(path):
     return table
 
 
-def read_roles(path, n):
+def read_roles(path: Path, n: int) -> list[Positions]:
     """Return the training, validation and test nodes, each ascending."""
     table = _read_table(path)
     taken: dict[int, str] = {}
@@ -210,7 +225,7 @@ def read_roles(path, n):
     return [np.array(sorted(table[role]), np.int64) for role in ROLES]
 
 
-def read_labels(path, n):
+def read_labels(path: Path, n: int) -> tuple[NDArray[Any], Mask | None]:
     """Return the class of each node, or a row of 0 and 1 where a node may have several.
 
     An unknown class, null, is -1. Of rows, a mask says which are known; None: all.
@@ -232,7 +247,7 @@ def read_labels(path, n):
     return _classes(path, values, first), None
 
 
-def _classes(path, values, first):
+def _classes(path: Path, values: list[Any], first: int) -> Ids:
     n = len(values)
     for node, value in enumerate(values):
         fits = type(value) is int and 0 <= value < n  # no more classes than nodes
@@ -244,7 +259,7 @@ def _classes(path, values, first):
     return np.array([-1 if value is None else value for value in values], np.int32)
 
 
-def _lists(path, values, first):
+def _lists(path: Path, values: list[Any], first: int) -> tuple[NDArray[np.int8], Mask | None]:
     width = len(values[first])
     for node, value in enumerate(values):
         if value is None:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from refimpl._support import require
 from refimpl.graph import Graph, as_graph
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.preparation import chosen_scaling
+
+if TYPE_CHECKING:
+    from refimpl.hints import FloatDtype, Rng
+    from refimpl.lab.hints import SomeScaling
 
 # For each member the friends with a higher number. Members are numbered from 0.
 FRIENDS = {
@@ -60,7 +66,9 @@ def karate() -> Graph:
     return as_graph(pairs, n=MEMBERS, symmetrize=True)
 
 
-def karate_dataset(rng=0, *, dtype="float32", scaling="standard"):
+def karate_dataset(
+    rng: Rng = 0, *, dtype: FloatDtype = "float32", scaling: SomeScaling = "standard"
+) -> Dataset:
     """Return the karate club with the side that each member took, and a fixed split.
 
     A node's features say which node it is, so all else has to come from the graph. Nothing is

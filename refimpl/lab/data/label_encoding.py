@@ -1,7 +1,9 @@
 """Classes as people write them, made into integers."""
 
+from __future__ import annotations
+
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,14 @@ from refimpl._support import require
 from refimpl._support.foreign_graphs import is_missing
 from refimpl._support.user_warnings import warn
 from refimpl.lab.data.tables import Unclear
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    Place: TypeAlias = Callable[[int], str]
 
 MINUS_ONE = ("unknown", "class")
 DOUBTFUL = ("na", "n/a", "nan", "none", "null", "unknown", "?", "-", "-1")  # or words for unknown
@@ -22,7 +32,12 @@ class Encoded(NamedTuple):
     names: Any
 
 
-def encoded(labels, minus_one=None, where="labels", place="entry {}".format):
+def encoded(
+    labels: NDArray[Any],
+    minus_one: str | None = None,
+    where: str = "labels",
+    place: Place = "entry {}".format,
+) -> Encoded:
     """Return classes as people write them as Encoded.
 
     Numbers stay as they are. Numbers written as text are numbered in numeric order, words in
@@ -72,18 +87,18 @@ def encoded(labels, minus_one=None, where="labels", place="entry {}".format):
     return _words(cells, where)
 
 
-def _cell(cell):
+def _cell(cell: Any) -> Any:
     """Return a cell as None if it is missing, and text without spaces at its ends."""
     if isinstance(cell, bytes):
         cell = cell.decode()
     return None if is_missing(cell) else cell.strip() if isinstance(cell, str) else cell
 
 
-def _unknown(cell):
+def _unknown(cell: object) -> bool:
     return cell is None or cell == ""
 
 
-def _number(cell):
+def _number(cell: Any) -> float | None:
     """Return what a cell is as a number, NaN where it is empty, None for a word."""
     if _unknown(cell):
         return np.nan
@@ -91,7 +106,7 @@ def _number(cell):
         return None
     if isinstance(cell, str) and not written_plainly(cell):
         return None
-    kinds: tuple[Any, ...] = (int, float) if isinstance(cell, str) else (float,)
+    kinds: tuple[Callable[[Any], float], ...] = (int, float) if isinstance(cell, str) else (float,)
     for kind in kinds:
         try:
             return kind(cell)
@@ -100,12 +115,12 @@ def _number(cell):
     return None
 
 
-def written_plainly(text):
+def written_plainly(text: str) -> bool:
     """Say whether text may be a number: Python also takes 1_0 for 10, and digits of all scripts."""
     return text.isascii() and "_" not in text
 
 
-def _numbers(numbers, minus_one, where, place):
+def _numbers(numbers: NDArray[Any], minus_one: str | None, where: str, place: Place) -> Encoded:
     """Return the Encoded classes of numbers: these themselves, unless -1 is a class."""
     if numbers.dtype.kind == "u" and numbers.size and int(numbers.max()) >= LARGEST:
         raise ValueError(f"{where} must be below 2**63, got {numbers.max()}")
@@ -132,7 +147,7 @@ def _numbers(numbers, minus_one, where, place):
     return Encoded(numbers, None)
 
 
-def _signs(where):
+def _signs(where: str) -> Unclear:
     return Unclear(
         f"{where} are -1 and 1 only: -1 can be a class or stand for an unknown one",
         'minus_one="class" or minus_one="unknown"',
@@ -140,7 +155,9 @@ def _signs(where):
     )
 
 
-def _written_numbers(cells, numbers, minus_one, where, place):
+def _written_numbers(
+    cells: list[Any], numbers: list[Any], minus_one: str | None, where: str, place: Place
+) -> Encoded:
     """Return the classes of numbers in text, in numeric order."""
     for at, number in enumerate(numbers):
         if isinstance(number, float) and number == number and number != np.floor(number):
@@ -160,7 +177,7 @@ def _written_numbers(cells, numbers, minus_one, where, place):
     return Encoded(codes, tuple(map(str, order)))
 
 
-def _words(cells, where):
+def _words(cells: list[Any], where: str) -> Encoded:
     """Return the classes of words, in alphabetical order."""
     unknown = np.array([_unknown(cell) or _is_minus_one(cell) for cell in cells], bool)
     words = [str(cell) for cell, without in zip(cells, unknown, strict=True) if not without]
@@ -173,5 +190,5 @@ def _words(cells, where):
     return Encoded(codes, tuple(names.tolist()))
 
 
-def _is_minus_one(cell):
+def _is_minus_one(cell: object) -> bool:
     return isinstance(cell, Real) and not isinstance(cell, bool) and cell == -1

@@ -1,6 +1,9 @@
 """Folders in LINQS' format (Sen et al. 2008): Cora and CiteSeer as two files of tabs."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +15,24 @@ from refimpl.lab.data.label_encoding import encoded
 from refimpl.lab.data.table_files import finite_numbers, table_lines
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from refimpl.hints import FilePath, FloatDtype, Positions, Rng
+    from refimpl.lab.hints import SomeScaling
 
-def linqs_names(folder):
+
+def linqs_names(folder: FilePath) -> list[str]:
     """Return every NAME for which the folder has a file ``NAME.content``, sorted."""
     return sorted(path.stem for path in Path(folder).glob("*.content"))
 
 
-def load_linqs(folder, name, dtype="float32", *, scaling="standard", rng=0):
+def load_linqs(
+    folder: FilePath,
+    name: str,
+    dtype: FloatDtype = "float32",
+    *,
+    scaling: SomeScaling = "standard",
+    rng: Rng = 0,
+) -> Dataset:
     """Return the data set of ``NAME.content`` and ``NAME.cites``, transductive, with drawn parts.
 
     A line of ``NAME.content`` has the name of a node, its features and its class; one of
@@ -70,7 +84,7 @@ def load_linqs(folder, name, dtype="float32", *, scaling="standard", rng=0):
         )
 
 
-def _edges(path, number, content):
+def _edges(path: Path, number: dict[str, int], content: Path) -> tuple[Positions, Positions]:
     """Return the numbers of both ends of the edges in a file; name those that are ignored."""
     ends, unknown = [], []
     for at, cells in table_lines(path):

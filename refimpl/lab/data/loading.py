@@ -122,7 +122,14 @@ def load_dataset(
     return dataset if setting in (None, dataset.setting) else dataset.with_setting(setting)
 
 
-def check_tables(source, features, labels, columns, titles, minus_one):
+def check_tables(
+    source: FilePath,
+    features: FilePath | None,
+    labels: str | None,
+    columns: dict[str, Any] | None,
+    titles: str | None,
+    minus_one: str | None,
+) -> None:
     """Raise ValueError unless what is said of tables goes with a source that is one."""
     if needs_nodes(source) != (features is not None):
         raise Unclear(

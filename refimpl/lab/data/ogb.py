@@ -10,8 +10,11 @@ The text files have no titles; one that ends in .csv is read as well. What is la
 blocks.
 """
 
+from __future__ import annotations
+
 import gzip
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +30,16 @@ from refimpl._support.untrusted_files import (
 from refimpl.graph import from_edges
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import IO
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from refimpl._support.untrusted_files import NpyStream
+    from refimpl.hints import FilePath, Positions
+
 TEXT, BINARY = ("edge", "num-node-list", "node-feat", "node-label"), ("data.npz", "node-label.npz")
 FILES = {"train": "train", "val": "valid", "test": "test"}
 ROWS, NUMBERS = 2**16, 2**20  # read at a time, at most
@@ -35,7 +48,7 @@ LEAST_EDGE = 3  # bytes, compressed, about
 KEPT = (np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64))
 
 
-def ogb_dataset(cls, folder, split, options):
+def ogb_dataset(cls: Any, folder: FilePath, split: str | None, options: Mapping[str, Any]) -> Any:
     """Return what `Dataset.from_ogb` does."""
     found = OgbFolder(folder, split)
     blocks = list(found.edges())
@@ -52,7 +65,7 @@ def ogb_dataset(cls, folder, split, options):
     )
 
 
-def is_ogb(folder):
+def is_ogb(folder: FilePath) -> bool:
     """Say whether a folder has the files of one of the two layouts."""
     raw = Path(folder) / "raw"
     return (raw / BINARY[0]).is_file() or _text_file(raw, TEXT[0]) is not None
@@ -75,7 +88,7 @@ class OgbFolder:
         If a file is damaged, or there are several graphs or splits; it is named.
     """
 
-    def __init__(self, folder, split=None):
+    def __init__(self, folder: FilePath, split: str | None = None) -> None:
         self.folder, self.raw = Path(folder), Path(folder) / "raw"
         self.binary = (self.raw / BINARY[0]).is_file()
         self.edges_path = self.raw / BINARY[0] if self.binary else self._path(TEXT[0])
@@ -89,7 +102,7 @@ class OgbFolder:
         self.split = self._split(split)
         self.width, self.dtype = self._features()
 
-    def edges(self):
+    def edges(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the edges, once each, in blocks: two integer arrays of one length."""
         if not self.binary:
             for block in text_blocks(self.edges_path, np.int64, 2):
@@ -109,14 +122,14 @@ class OgbFolder:
             while second.left:
                 yield first.take(min(NUMBERS, second.left)), second.take(NUMBERS)
 
-    def expected(self):
+    def expected(self) -> int:
         """Return how many edges there are, about."""
         if not self.binary:
             return self.edges_path.stat().st_size // LEAST_EDGE
         with self._arrays() as open_array:
             return open_array("edge_index").left // 2
 
-    def features(self):
+    def features(self) -> Iterator[NDArray[Any]]:
         """Yield the features in blocks of rows: (any, f) arrays of `dtype`."""
         if not self.binary:
             yield from text_blocks(self.features_path, np.float32, self.width, self.n)
@@ -127,7 +140,7 @@ class OgbFolder:
                 rows = stream.take(self.width * max(1, NUMBERS // self.width))
                 yield rows.reshape(-1, self.width).astype(self.dtype, copy=False)
 
-    def labels(self):
+    def labels(self) -> Iterator[NDArray[Any]]:
         """Yield the labels in blocks of rows: (any, columns) numbers, perhaps with NaN."""
         if not self.binary:
             yield from text_blocks(self.labels_path, np.float64, most=self.n)
@@ -144,18 +157,18 @@ class OgbFolder:
             while stream.left:
                 yield stream.take(columns * max(1, NUMBERS // columns)).reshape(-1, columns)
 
-    def part(self, name):
+    def part(self, name: str) -> Positions:
         """Return the nodes of "train", "val" or "test"."""
         path = self.split / f"{FILES[name]}.csv.gz"
         path = path if path.exists() else path.with_suffix("")
         blocks = [block[:, 0] for block in text_blocks(path, np.int64, 1, self.n)]
         return np.concatenate(blocks) if blocks else np.empty(0, np.int64)
 
-    def _path(self, name):
+    def _path(self, name: str) -> Path:
         """Return the text file of a name; where there is none, what it should be called."""
         return _text_file(self.raw, name) or self.raw / f"{name}.csv.gz"
 
-    def _nodes(self):
+    def _nodes(self) -> int:
         if self.binary:
             with self._arrays() as open_array:
                 counts = open_array("num_nodes_list").take(2)
@@ -166,7 +179,7 @@ class OgbFolder:
             raise ValueError(f"{self.raw} must have one graph, with the number of its nodes")
         return int(counts[0])
 
-    def _split(self, name):
+    def _split(self, name: str | None) -> Path:
         if name is not None:
             return self.folder / "split" / name
         kinds = sorted(path for path in self.folder.glob("split/*") if path.is_dir())
@@ -175,7 +188,7 @@ class OgbFolder:
             raise ValueError(f"{self.folder / 'split'}: give one as split, there are {names}")
         return kinds[0]
 
-    def _features(self):
+    def _features(self) -> tuple[int, np.dtype[Any]]:
         """Return the width of the features, and the dtype that they are kept in."""
         if not self.binary:
             first = next(text_blocks(self.features_path, np.float32, rows=1), None)
@@ -191,11 +204,19 @@ class OgbFolder:
             kept = stream.dtype.newbyteorder("=")
             return stream.shape[1], kept if kept in KEPT else np.dtype(np.float32)
 
-    def _arrays(self, path=None):
+    def _arrays(
+        self, path: Path | None = None
+    ) -> AbstractContextManager[Callable[[str], NpyStream]]:
         return streaming_npz(path or self.edges_path, "an archive of numpy.savez")
 
 
-def text_blocks(path, dtype=np.int64, columns=None, most=None, rows=ROWS):
+def text_blocks(
+    path: Path,
+    dtype: DTypeLike = np.int64,
+    columns: int | None = None,
+    most: int | None = None,
+    rows: int = ROWS,
+) -> Iterator[NDArray[Any]]:
     """Yield the lines of a file of comma-separated numbers without titles, in blocks of rows.
 
     Parameters
@@ -236,7 +257,7 @@ def text_blocks(path, dtype=np.int64, columns=None, most=None, rows=ROWS):
             yield numbers
 
 
-def _lines(file, rows):
+def _lines(file: IO[bytes] | gzip.GzipFile, rows: int) -> list[bytes]:
     """Return the next lines of a file: so many, or fewer if they are long."""
     lines: list[bytes] = []
     size = 0
@@ -251,12 +272,12 @@ def _lines(file, rows):
     return lines
 
 
-def _text_file(raw, name):
+def _text_file(raw: Path, name: str) -> Path | None:
     paths = (raw / f"{name}.csv.gz", raw / f"{name}.csv")
     return next((path for path in paths if path.is_file()), None)
 
 
-def classes_of(path, blocks):
+def classes_of(path: Path, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
     """Yield blocks of labels as a data set has them.
 
     One column: int32 classes, -1 where there was NaN. Several: int8 rows of 0 and 1.

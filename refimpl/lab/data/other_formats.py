@@ -1,5 +1,12 @@
 """Formats that other libraries read: the lines of Python that hand them over."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 FILES = {
     ".gml": "networkx.read_gml",
     ".graphml": "networkx.read_graphml",
@@ -9,7 +16,7 @@ FILES = {
 NAMED = ".gml", ".graphml", ".gexf"  # nodes have attributes there
 
 
-def refuse_other_formats(path):
+def refuse_other_formats(path: Path) -> None:
     """Raise ValueError with the lines that read a file of another format, if it is one.
 
     The file must exist.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from refimpl.block import entries_of_rows
 from refimpl.graph import Graph
 from refimpl.hints import Ids, Positions
 from refimpl.lab.data.arrays import ArrayFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
 
 ENTRIES = 2**20  # of the graph that are looked at together
 ROWS = 2**16  # of features that are copied together
@@ -55,7 +60,9 @@ def packed_order(graph: Graph, train: Positions) -> Ids:
     return order
 
 
-def pack_rows(path, row_of, memory, progress):
+def pack_rows(
+    path: Path, row_of: Ids, memory: int, progress: Callable[[float], object]
+) -> dict[str, Any]:
     """Write the rows of a file of features anew: that of node v as row ``row_of[v]``.
 
     Rows are first sorted into files without a name, one for each part of the rows, and then put in

@@ -6,14 +6,22 @@ of its bytes alone. Whatever such a file does not need is refused: other names, 
 other dtypes, sizes that the bytes do not have.
 """
 
+from __future__ import annotations
+
 import math
 import pickle
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from refimpl._support.sparse_matrices import checked_csr
+
+if TYPE_CHECKING:
+    import builtins
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
 
 
 class Name(NamedTuple):
@@ -26,8 +34,9 @@ class Name(NamedTuple):
 class Made:
     """What a pickle asks for: something of this name, of these arguments, with this state."""
 
-    def __init__(self, of, args):
-        self.of, self.args, self.state = of, args, None
+    def __init__(self, of: Name, args: tuple[Any, ...]) -> None:
+        self.of, self.args = of, args
+        self.state: Any = None
 
 
 LISTS = {Name("__builtin__", "list"), Name("builtins", "list")}
@@ -41,7 +50,7 @@ MARK = object()
 LONGEST_INT = 8  # bytes
 
 
-def unpickled(data):
+def unpickled(data: bytes) -> Any:
     """Return what the bytes of a pickle of protocol 2, 3 or 4 stand for.
 
     Raises
@@ -55,7 +64,7 @@ def unpickled(data):
         raise ValueError("it is no whole pickle") from error
 
 
-def array_of(made):
+def array_of(made: Any) -> NDArray[Any]:
     """Return the array that a `Made` stands for, of at most two dimensions.
 
     Raises
@@ -75,7 +84,7 @@ def array_of(made):
     return array.astype(dtype.newbyteorder("="))
 
 
-def matrix_of(made):
+def matrix_of(made: Any) -> sp.csr_array:
     """Return the SciPy CSR matrix that a `Made` stands for, everything in it checked.
 
     Raises
@@ -95,7 +104,7 @@ def matrix_of(made):
     return sp.csr_array((data, indices, indptr), shape=shape)
 
 
-def _dtype_of(made):
+def _dtype_of(made: Any) -> np.dtype[Any]:
     """Return the dtype, one of numbers, that a `Made` stands for."""
     if type(made) is not Made or made.of != DTYPE:
         raise ValueError("it holds no dtype where one must be")
@@ -109,13 +118,13 @@ def _dtype_of(made):
     return np.dtype(order + code)
 
 
-def _tuple(what, value, length):
+def _tuple(what: str, value: Any, length: int) -> Any:
     if type(value) is not tuple or len(value) != length:
         raise ValueError(f"{what} must be a tuple of {length}")
     return value
 
 
-def _sizes(what, value):
+def _sizes(what: str, value: Any) -> Any:
     """Return a tuple of one or two sizes, or raise."""
     fits = type(value) is tuple and 1 <= len(value) <= 2
     if not fits or any(type(size) is not int or size < 0 for size in value):
@@ -123,7 +132,7 @@ def _sizes(what, value):
     return value
 
 
-def _text(value):
+def _text(value: object) -> str:
     """Return a string of Python 2 or 3 as str; anything else as its type alone.
 
     Never by its repr or its hash: those of nested tuples may take for ever.
@@ -136,12 +145,12 @@ def _text(value):
 class _Machine:
     """Runs the opcodes that Planetoid's files need, on values that can do no harm."""
 
-    def __init__(self, data):
+    def __init__(self, data: builtins.bytes) -> None:
         self.data, self.at = data, 0
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
 
-    def run(self):
+    def run(self) -> Any:
         """Return what stands on the stack at the end."""
         while True:
             op = self.bytes(1)
@@ -151,23 +160,23 @@ class _Machine:
                 raise ValueError(f"it has the opcode {op!r}, which is refused")
             STEPS[op](self)
 
-    def bytes(self, count):
+    def bytes(self, count: int) -> builtins.bytes:
         """Return the next `count` bytes."""
         begin, self.at = self.at, self.at + count
         if self.at > len(self.data):
             raise ValueError("it ends early")
         return self.data[begin : self.at]
 
-    def number(self, size, signed=False):
+    def number(self, size: int, signed: bool = False) -> int:
         """Return the integer in the next `size` bytes."""
         return int.from_bytes(self.bytes(size), "little", signed=signed)
 
-    def line(self):
+    def line(self) -> str:
         """Return the text up to the next end of a line."""
         end = self.data.find(b"\n", self.at)
         return self.bytes((end if end >= 0 else len(self.data)) + 1 - self.at)[:-1].decode()
 
-    def marked(self):
+    def marked(self) -> list[Any]:
         """Take all values above the last mark, and the mark, off the stack."""
         at = len(self.stack) - 1
         while self.stack[at] is not MARK:
@@ -178,28 +187,28 @@ class _Machine:
         del self.stack[at:]
         return values
 
-    def push(self, value):
+    def push(self, value: Any) -> None:
         """Put a value on the stack."""
         self.stack.append(value)
 
-    def long(self):
+    def long(self) -> None:
         """Push an integer with its length before it."""
         size = self.number(1)
         if size > LONGEST_INT:
             raise ValueError(f"it has an integer of {size} bytes, at most {LONGEST_INT}")
         self.push(self.number(size, signed=True))
 
-    def top(self, kind):
+    def top(self, kind: type) -> Any:
         """Return the value on top of the stack, which must be of this type."""
         if type(self.stack[-1]) is not kind:
             raise ValueError(f"it has no {kind.__name__} where one must be")
         return self.stack[-1]
 
-    def extend(self, values):
+    def extend(self, values: Iterable[Any]) -> None:
         """Append values to the list on top."""
         self.top(list).extend(values)
 
-    def fill(self, items):
+    def fill(self, items: Iterable[Any]) -> None:
         """Put keys and values, one after the other, into the dict on top."""
         items = [*items]
         keys, values = items[::2], items[1::2]
@@ -208,7 +217,7 @@ class _Machine:
         keys = [key if type(key) is int else _text(key) for key in keys]
         self.top(dict).update(zip(keys, values, strict=True))
 
-    def pops(self, count):
+    def pops(self, count: int) -> tuple[Any, ...]:
         """Take so many values off the stack; return them as a tuple."""
         if len(self.stack) < count or any(v is MARK for v in self.stack[-count:]):
             raise ValueError("it has too few values")
@@ -216,14 +225,14 @@ class _Machine:
         del self.stack[-count:]
         return values
 
-    def name(self, module, name):
+    def name(self, module: object, name: object) -> None:
         """Push a name if it is one of those allowed."""
         module, name = _text(module), _text(name)
         if (module, name) not in ALLOWED:
             raise ValueError(f"it asks for {module:.40}.{name:.40}, which is refused")
         self.push(Name(module, name))
 
-    def call(self):
+    def call(self) -> None:
         """Write down a call; of a defaultdict there is none: it is a dict."""
         of, args = self.pops(2)
         if type(of) is not Name or type(args) is not tuple:
@@ -233,7 +242,7 @@ class _Machine:
             raise ValueError(f"it calls {of.module}.{of.name} as no Planetoid file does")
         self.push({} if of == DICT else Made(of, args))
 
-    def build(self):
+    def build(self) -> None:
         """Write down a state."""
         (state,) = self.pops(1)
         made = self.top(Made)
@@ -241,12 +250,12 @@ class _Machine:
             raise ValueError("it gives a state twice")
         made.state = state
 
-    def remember(self, number):
+    def remember(self, number: int) -> None:
         """Put the value on top into the memo."""
         self.memo[number] = self.stack[-1]
 
 
-STEPS = {
+STEPS: dict[bytes, Callable[[_Machine], object]] = {
     pickle.PROTO: lambda m: m.bytes(1),
     pickle.FRAME: lambda m: m.bytes(8),
     pickle.MARK: lambda m: m.push(MARK),

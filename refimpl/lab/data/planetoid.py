@@ -1,6 +1,9 @@
 """Planetoid's raw files (Yang, Cohen and Salakhutdinov 2016): Cora, Citeseer, Pubmed."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,18 +17,34 @@ from refimpl.lab.data.preparation import check_finite, chosen_scaling
 from refimpl.lab.data.sparse_features import checked_sparse, kept_sparse
 from refimpl.lab.data.tables import warn_of_loops
 
+if TYPE_CHECKING:
+    from typing import IO
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import FilePath, FloatDtype, Positions
+    from refimpl.lab.hints import SomeScaling
+
 PARTS = ("allx", "ally", "y", "tx", "ty", "graph", "test.index")
 SPLITS = ("fastgcn", "public")
 VALIDATION = 500
 FLOAT = 8  # bytes, at most
 
 
-def planetoid_names(folder):
+def planetoid_names(folder: FilePath) -> list[str]:
     """Return every NAME for which the folder has a file ``ind.NAME.x``, sorted."""
     return sorted(path.name[4:-2] for path in Path(folder).glob("ind.*.x"))
 
 
-def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLITS[0]):
+def load_planetoid(
+    folder: FilePath,
+    name: str,
+    dtype: FloatDtype = "float32",
+    *,
+    scaling: SomeScaling = "rows",
+    split: str = SPLITS[0],
+) -> Dataset:
     """Return the data set of the files ``ind.NAME.*`` of a folder, transductive.
 
     The rows of ``allx`` and ``ally`` are nodes 0, 1, ..; row i of ``tx`` and ``ty`` is the node
@@ -101,7 +120,12 @@ def load_planetoid(folder, name, dtype="float32", *, scaling="rows", split=SPLIT
         )
 
 
-def _joined(n, one, other, dtype):
+def _joined(
+    n: int,
+    one: tuple[Positions, sp.csr_array],
+    other: tuple[Positions, sp.csr_array],
+    dtype: np.dtype[Any],
+) -> sp.csr_array:
     """Return the features of n nodes, of two (nodes, matrix of their rows), as a csr_array."""
     row = [np.repeat(nodes, np.diff(rows.indptr)) for nodes, rows in (one, other)]
     col, data = ([getattr(rows, name) for _, rows in (one, other)] for name in ("indices", "data"))
@@ -110,12 +134,14 @@ def _joined(n, one, other, dtype):
     return checked_sparse(matrix)
 
 
-def _classes(rows):
+def _classes(rows: NDArray[Any]) -> Positions:
     """Return the column of the 1 of each row, -1 where there is none."""
     return np.where(rows.any(axis=1), rows.argmax(axis=1), -1)
 
 
-def _read_features(path, n, rows=None, columns=None):
+def _read_features(
+    path: Path, n: int, rows: int | None = None, columns: int | None = None
+) -> sp.csr_array:
     """Return a sparse (rows, columns) matrix, of some of n nodes; None accepts any number."""
     with reading(path, "a pickled sparse matrix") as file:
         matrix = matrix_of(unpickled(file.read()))
@@ -125,7 +151,7 @@ def _read_features(path, n, rows=None, columns=None):
     return matrix
 
 
-def _read_labels(path, n, rows, classes=None):
+def _read_labels(path: Path, n: int, rows: int | None, classes: int | None = None) -> NDArray[Any]:
     """Return a (rows, classes) array, 0 and at most one 1 a row, some of n nodes' labels."""
     with reading(path, "a pickled array") as file:
         labels = array_of(unpickled(file.read()))
@@ -139,12 +165,12 @@ def _read_labels(path, n, rows, classes=None):
     return labels
 
 
-def _check_dense(what, n, columns, file):
+def _check_dense(what: str, n: int, columns: int, file: IO[bytes]) -> None:
     """Raise ValueError if n dense rows are too many for a file."""
     check_growth(f"the {what} of {n} nodes", n * columns * FLOAT, size_of(file))
 
 
-def _check_shape(path, shape, wanted):
+def _check_shape(path: Path, shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> None:
     """Raise unless the shape is the wanted one; None accepts any length but 0."""
     if any(
         got != want if want is not None else got == 0
@@ -154,7 +180,7 @@ def _check_shape(path, shape, wanted):
         raise ValueError(f"{path} must have shape ({text}) to fit the other files, got {shape}")
 
 
-def _read_graph(path):
+def _read_graph(path: Path) -> Graph:
     with reading(path, "a pickled dict of lists of neighbours") as file:
         data = file.read()
         lists = unpickled(data)
@@ -173,7 +199,7 @@ def _read_graph(path):
     return graph
 
 
-def _read_test_index(path, low, high):
+def _read_test_index(path: Path, low: int, high: int) -> Positions:
     """Return the node of every test row: distinct ids in [low, high)."""
     with reading(path, "one node a line") as file:
         nodes = np.array([int(line) for line in file.read().split()], np.int64)

@@ -1,6 +1,9 @@
 """What every data set needs done: reading its files, its training graph, its features scaled."""
 
+from __future__ import annotations
+
 import mmap
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,11 +13,24 @@ from refimpl.loader.gathering import BLOCK, ROWS, check_scaling, over_row_sums
 from refimpl.loader.packed import PackedFeatures
 from refimpl.typed import TypedGraph
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import FilePath, FloatDtype, Floats, Integers, Matrix
+    from refimpl.lab.hints import Scaling, SomeScaling
+
+    Stored: TypeAlias = NDArray[Any] | PackedFeatures
+    Moments: TypeAlias = tuple[Floats[np.float64], Floats[np.float64]]
+
 HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN
 SCALINGS = ("standard", "rows", "none")
 
 
-def check_finite(name, features, before=0):
+def check_finite(name: FilePath, features: Stored, before: int = 0) -> None:
     """Raise a ValueError that names the array or file and the place unless all are finite.
 
     There are so many rows `before`.
@@ -29,21 +45,20 @@ def check_finite(name, features, before=0):
             )
 
 
-def all_finite(values):
+def all_finite(values: NDArray[Any]) -> bool:
     """Whether all are; of half precision by their bits, many times faster."""
     if values.dtype == np.float16:
         return not np.any(values.view(np.uint16) & HALF_EXPONENT == HALF_EXPONENT)
     return bool(np.isfinite(values).all())
 
 
-def induced(graph, nodes):
+def induced(graph: Graph, nodes: NDArray[Any]) -> Graph:
     """Return the graph on `nodes` alone, node i being ``nodes[i]``, with its types or weights."""
     between = as_graph(graph.to_scipy()[nodes][:, nodes])
-    held = isinstance(graph, TypedGraph | WeightedGraph)
-    return graph.on(nodes, between) if held else between
+    return graph.on(nodes, between) if isinstance(graph, TypedGraph | WeightedGraph) else between
 
 
-def standardise(features, rows, dtype=None):
+def standardise(features: Any, rows: Integers, dtype: FloatDtype | None = None) -> Matrix[Any]:
     """Return (features - mean) / std, with mean and std taken over the rows `rows` only.
 
     As `scale` by `scaling_of`.
@@ -69,7 +84,7 @@ def standardise(features, rows, dtype=None):
     return scale(features, scaling_of(features, rows), dtype)
 
 
-def scaling_of(features, rows):
+def scaling_of(features: Any, rows: Integers) -> Moments:
     """Return the mean and the standard deviation of every column over the rows `rows` only.
 
     Both are accumulated in float64, in blocks of rows: there is never a float64 copy of all
@@ -103,7 +118,7 @@ def scaling_of(features, rows):
     return mean, std
 
 
-def scale(features, scaling, dtype):
+def scale(features: Any, scaling: Scaling, dtype: FloatDtype) -> Matrix[Any]:
     """Return (features - mean) / std, or over the rows' sums, in float64 in blocks of rows.
 
     Parameters
@@ -139,7 +154,7 @@ def scale(features, scaling, dtype):
     return result
 
 
-def chosen_scaling(scaling, features, train):
+def chosen_scaling(scaling: SomeScaling, features: Any, train: Integers) -> Scaling:
     """Return the (mean, std) that "standard" stands for; None for "none"; else `scaling` itself."""
     if isinstance(scaling, str):
         require.choice("scaling", scaling, SCALINGS)
@@ -153,7 +168,7 @@ def chosen_scaling(scaling, features, train):
     return None if isinstance(scaling, str) and scaling == "none" else scaling
 
 
-def real_matrix(features):
+def real_matrix(features: Any) -> Any:
     if not isinstance(features, PackedFeatures):
         features = np.asanyarray(features)
     if features.ndim != 2 or features.dtype.kind not in "fiub":
@@ -163,7 +178,7 @@ def real_matrix(features):
     return features
 
 
-def _moments(features, rows):
+def _moments(features: Any, rows: NDArray[Any]) -> Moments:
     """Return the mean and the standard deviation of every column over `rows`, in float64."""
     first = features[rows[0]].astype(np.float64)
     # Differences to one row are exactly 0 where a column is constant, and so is its deviation.
@@ -173,10 +188,10 @@ def _moments(features, rows):
     return first + shift, np.where(std == 0, 1.0, std)
 
 
-def _blocks_of(features, rows):
+def _blocks_of(features: Any, rows: NDArray[Any]) -> Iterator[NDArray[Any]]:
     """Yield some rows at a time; of a mapped file no more than these stay in memory."""
     array = features.array if isinstance(features, PackedFeatures) else features
-    mapping = array.base
+    mapping: Any = array.base
     mapped = isinstance(mapping, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED")
     for i in range(0, len(rows), BLOCK):
         yield features[rows[i : i + BLOCK]]

@@ -1,12 +1,24 @@
 """Writing graphs entry by entry: those that are sorted, and those between some nodes of another."""
 
+from __future__ import annotations
+
 from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
 from refimpl.typed import TypedGraph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import Ids, Positions
 
 IDS = 2**20  # rows begun at a time
 ROWS, ENTRIES = 2**16, 2**20  # of a graph looked at at a time
@@ -24,7 +36,7 @@ class RowsFile:
         Number of rows.
     """
 
-    def __init__(self, folder, prefix, n):
+    def __init__(self, folder: Path, prefix: str, n: int) -> None:
         self.n, self.next_row, self.before, self.max_degree = n, 0, 0, 0
         self.self_loops = False
         self.files = {}
@@ -35,20 +47,20 @@ class RowsFile:
             self.stack = stack.pop_all()
         self.indptr, self.indices = self.files.values()
 
-    def __enter__(self):
+    def __enter__(self) -> RowsFile:
         return self
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         self.stack.close()
 
-    def append(self, rows, columns):
+    def append(self, rows: Positions, columns: Ids | Positions) -> None:
         """Write some entries more; rows ascend, and may begin with the last one of before."""
         if len(rows):
             self._begin_rows(int(rows[-1]), rows)
             self.indices.append(columns)
             self.self_loops = self.self_loops or bool(np.any(rows == columns))
 
-    def finish(self):
+    def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """End the files; return what meta.json says of them, and the facts about the graph."""
         self._begin_rows(self.n, np.empty(0, np.int64))
         arrays = {name: file.finish() for name, file in self.files.items()}
@@ -61,7 +73,7 @@ class RowsFile:
         }
         return arrays, facts
 
-    def _begin_rows(self, last, rows):
+    def _begin_rows(self, last: int, rows: Positions) -> None:
         """Write where all rows up to number `last` begin, with `rows` those of coming entries."""
         while self.next_row <= last:
             ids = np.arange(self.next_row, min(last + 1, self.next_row + IDS))
@@ -72,7 +84,9 @@ class RowsFile:
             self.before, self.next_row = int(begins[-1]), int(ids[-1]) + 1
 
 
-def write_induced(graph, nodes, folder):
+def write_induced(
+    graph: Graph, nodes: Positions, folder: Path
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the graph on some nodes alone, node i being ``nodes[i]``, with its types or weights.
 
     Some rows at a time. Returns arrays and facts, as `RowsFile.finish` does.
@@ -83,10 +97,11 @@ def write_induced(graph, nodes, folder):
     nodes : (any,) int64 array, ascending
     folder : Path
     """
-    typed, prefix, more = isinstance(graph, TypedGraph), "induced_", {}
+    prefix = "induced_"
+    more: dict[str, NDArray[Any]] = {}
     with ExitStack() as stack:
         file = stack.enter_context(RowsFile(folder, prefix, len(nodes)))
-        if typed:
+        if isinstance(graph, TypedGraph):
             more[f"{prefix}edge_types"] = graph.edge_types
         elif isinstance(graph, WeightedGraph):
             more[f"{prefix}edge_weights"] = graph.weights
@@ -103,12 +118,12 @@ def write_induced(graph, nodes, folder):
                 files[name].append(values[at[inside]])
         arrays, facts = file.finish()
         arrays |= {name: one.finish() for name, one in files.items()}
-        if typed:
+        if isinstance(graph, TypedGraph):
             facts |= typed_facts(graph, nodes)
     return arrays, facts
 
 
-def typed_facts(graph, nodes):
+def typed_facts(graph: TypedGraph, nodes: Positions | slice) -> dict[str, int]:
     """Return the facts about the types of a typed graph's subgraph on some nodes."""
     kinds = 0
     if graph.node_types is not None:
@@ -116,7 +131,9 @@ def typed_facts(graph, nodes):
     return {"relations": graph.relations, "kinds": kinds}
 
 
-def write_inner_types(graph, nodes, inner, folder):
+def write_inner_types(
+    graph: TypedGraph, nodes: Positions, inner: Graph, folder: Path
+) -> dict[str, Any]:
     """Write the types that the entries of a graph between some nodes have in the whole graph.
 
     Some rows at a time. Returns what `ArrayFile.finish` does.
@@ -154,7 +171,7 @@ def write_inner_types(graph, nodes, inner, folder):
         return file.finish()
 
 
-def entries_of(graph, nodes):
+def entries_of(graph: Graph, nodes: Positions) -> Iterator[tuple[Positions, Positions, Positions]]:
     """Yield the entries of some nodes of a graph, a few whole rows at a time.
 
     Yields

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
@@ -47,7 +47,10 @@ from refimpl.streams import as_seed
 from refimpl.typed import TypedGraph
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from typing_extensions import Unpack
+
+    from refimpl.lab.data.tables import NodeColumns
 
 
 Made = TypeVar("Made", bound="FromElsewhere")  # Dataset
@@ -152,7 +155,7 @@ class FromElsewhere:
             parts = {part: node_ids(part, as_array(nodes), n) for part, nodes in given}
         if not len(parts["train"]):
             raise ValueError("train must have at least one node")
-        made: Any = cls  # a Dataset
+        made: Callable[..., Made] = cls  # a Dataset
         return made(
             name,
             graph,
@@ -319,7 +322,8 @@ class FromElsewhere:
                 f"{table.place(at)} is {features[at, column]}"
             )
         labels, parts = table.labels(columns, options), table.parts(columns)
-        make: Any = cls.from_arrays  # a checker does not know that `options` has no `node_names`
+        # a checker does not know that `options` has no `node_names`
+        make: Callable[..., Made] = cls.from_arrays
         return make(graph, features, labels, node_names=names, **parts, **options)
 
     @classmethod
@@ -489,22 +493,29 @@ class FromElsewhere:
         ----------
         Hu et al. 2020, "Open Graph Benchmark: datasets for machine learning on graphs".
         """
-        return ogb_dataset(cls, folder, split, options)
+        made: Made = ogb_dataset(cls, folder, split, options)
+        return made
 
 
 class _Columns:
     """What columns of a table of nodes hold: `column(title)`; `place(i)` says which node has it."""
 
-    def __init__(self, where, titles, column, place):
+    def __init__(
+        self,
+        where: str,
+        titles: Iterable[Any],
+        column: Callable[[Any], Any],
+        place: Callable[[int], str],
+    ) -> None:
         self.where, self.titles, self.column, self.place = where, titles, column, place
 
-    def labels(self, columns, options):
+    def labels(self, columns: NodeColumns, options: ArrayOptions) -> Encoded:
         """Return the Encoded classes."""
         cells = as_names(self.column(columns.label))
         where = f"{self.where}: {columns.label!r}"
         return encoded(cells, options.pop("minus_one", None), where, self.place)
 
-    def parts(self, columns):
+    def parts(self, columns: NodeColumns) -> dict[str, Any]:
         """Return the parts, by name; {} where the table has none."""
         if columns.split is not None:
             where = f"{self.where}: {columns.split!r}"
@@ -516,7 +527,7 @@ class _Columns:
         return parts_masked(masks, {}, self.where)
 
 
-def undirected_graph(source):
+def undirected_graph(source: Any) -> tuple[Graph, NDArray[Any] | None]:
     """Return the graph of a source with all edges in both directions and no self-loops, and names.
 
     Warns where that adds directions to a source that has them.
@@ -535,22 +546,22 @@ def undirected_graph(source):
     return source, None
 
 
-def _given(options):
+def _given(options: ArrayOptions) -> list[str]:
     """Return the parts of the split that the caller gives."""
     return [part for part in PARTS if part in options]
 
 
-def _has_ends(table):
+def _has_ends(table: Any) -> bool:
     """Whether a table has two columns with the titles of the ends of edges."""
     titles = {normal(title) for title in table.columns}
     return any(titles >= {u, v} for u, v in ENDS)
 
 
-def _row_of(nodes):
+def _row_of(nodes: Any) -> Callable[[int], str]:
     return lambda i: f"row {nodes.index[i]!r:.80}"
 
 
-def _names_of(nodes, title):
+def _names_of(nodes: Any, title: Any) -> Any:
     """Return the names of nodes: a column of the table, or its index."""
     index = nodes.index
     if title is None:
@@ -564,7 +575,7 @@ def _names_of(nodes, title):
     return nodes[title]
 
 
-def with_nodes(graph, n):
+def with_nodes(graph: Graph, n: int) -> Graph:
     """Return a graph with n nodes, those that it lacks without edges."""
     if graph.n > n:
         raise ValueError(f"features must have a row for each of {graph.n} nodes, got {n}")

@@ -4,6 +4,10 @@ A Dataset has them as a `scipy.sparse.csr_array` whose rows are ascending, witho
 without zeros. Of a matrix that a user gives only the arrays are read, never a routine of SciPy.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -11,10 +15,16 @@ from refimpl._support import require
 from refimpl._support.sparse_matrices import MOST_NODES, member, read_entries
 from refimpl.block import entries_of_rows
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FloatDtype, Matrix, Positions
+    from refimpl.lab.hints import SomeScaling
+
 DENSEST = 0.05  # share of entries up to which features stay sparse where density decides
 
 
-def checked_sparse(matrix, dtype=None):
+def checked_sparse(matrix: Any, dtype: FloatDtype | None = None) -> sp.csr_array:
     """Return a matrix of scipy.sparse as such features, copied, or raise.
 
     Entries of one place are added up, as SciPy does. float32 and float64 are kept, other numbers
@@ -55,7 +65,9 @@ def checked_sparse(matrix, dtype=None):
     return frozen(indptr, col, data, (n, width))
 
 
-def frozen(indptr, indices, data, shape):
+def frozen(
+    indptr: Positions, indices: NDArray[Any], data: NDArray[Any], shape: tuple[int, int]
+) -> sp.csr_array:
     """Return the csr_array of arrays that fit each other, read-only."""
     indptr = indptr.astype(require.position_dtype(len(data) + 1))
     matrix = sp.csr_array((data, indices, indptr), shape=shape)
@@ -65,24 +77,27 @@ def frozen(indptr, indices, data, shape):
     return matrix
 
 
-def kept_sparse(matrix, scaling=None):
+def kept_sparse(
+    matrix: sp.csr_array, scaling: SomeScaling | None = None
+) -> sp.csr_array | Matrix[Any]:
     """Return features, a csr_array, as they are, or as an array: the rule of `docs/data.md`."""
     sparse = density(matrix) <= DENSEST and not needs_dense(scaling)
     return matrix if sparse else dense_rows(matrix)
 
 
-def needs_dense(scaling):
+def needs_dense(scaling: SomeScaling | None) -> bool:
     """Whether a scaling takes a mean from each column: then nothing stays 0."""
     return not (scaling is None or (isinstance(scaling, str) and scaling != "standard"))
 
 
-def density(matrix):
+def density(matrix: sp.csr_array) -> float:
     """Return the share of the entries that are not 0."""
     n, width = matrix.shape
-    return matrix.nnz / max(n * width, 1)
+    share: float = matrix.nnz / max(n * width, 1)
+    return share
 
 
-def dense_rows(matrix, nodes=None):
+def dense_rows(matrix: sp.csr_array, nodes: NDArray[Any] | None = None) -> Matrix[Any]:
     """Return some rows of a csr_array as an array; default: all."""
     nodes = np.arange(matrix.shape[0]) if nodes is None else nodes
     row, at = entries(matrix, nodes)
@@ -91,7 +106,7 @@ def dense_rows(matrix, nodes=None):
     return X
 
 
-def stacked(X, Y):
+def stacked(X: Any, Y: Any) -> Any:
     """Return the rows of both, of arrays or of matrices of scipy.sparse."""
     if require.issparse(X) or require.issparse(Y):
         return sp.vstack([sp.csr_array(X), sp.csr_array(Y)], format="csr")
@@ -101,17 +116,19 @@ def stacked(X, Y):
 class DenseRows:
     """Sparse features for what reads some rows of an array at a time, and writes them."""
 
-    def __init__(self, matrix):
+    shape: tuple[int, int]
+
+    def __init__(self, matrix: sp.csr_array) -> None:
         self.matrix, self.shape, self.dtype = matrix, matrix.shape, matrix.dtype
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.shape[0]
 
-    def __getitem__(self, rows):
+    def __getitem__(self, rows: slice) -> Matrix[Any]:
         return dense_rows(self.matrix, np.arange(*rows.indices(len(self))))
 
 
-def entries(matrix, nodes):
+def entries(matrix: sp.csr_array, nodes: NDArray[Any]) -> tuple[Positions, Positions]:
     """Return, for every entry of some rows of a csr_array, which of these it is in, and where."""
     start, end = matrix.indptr[nodes].astype(np.int64), matrix.indptr[nodes + 1].astype(np.int64)
     return np.repeat(np.arange(len(nodes)), end - start), entries_of_rows(start, end)

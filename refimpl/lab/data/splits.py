@@ -1,5 +1,9 @@
 """The parts of a data set: what is trained on, what validates, what is tested."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl._support import require
@@ -8,6 +12,16 @@ from refimpl._support.user_warnings import warn
 from refimpl.lab.data.preparation import scaling_of
 from refimpl.loader.gathering import check_scaling
 from refimpl.streams import DATA, key, pick_without_replacement
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Mask, Positions
+
+    Place: TypeAlias = Callable[[int], str]
 
 VALIDATION = 500  # nodes, where a split is asked for by a number
 PARTS = ("train", "val", "test")
@@ -26,14 +40,19 @@ FEW, SHUFFLED = 32, 33  # what the draws are for
 TRUTH = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
-def drawn_parts(nodes, seed):
+def drawn_parts(nodes: NDArray[Any], seed: int) -> list[Positions]:
     """Return parts of the nodes, drawn: 60%, 20% and 20%."""
     order = nodes[pick_without_replacement(key(seed, DATA, SHUFFLED), 0, len(nodes), len(nodes))]
     cuts = np.cumsum(SHARES)[:2] * len(nodes) // 100
     return [np.sort(part) for part in np.split(order, cuts)]
 
 
-def parts_masked(masks, options, where="graph", called="{}_mask".format):
+def parts_masked(
+    masks: Mapping[str, Any],
+    options: Container[str],
+    where: str = "graph",
+    called: Callable[[str], str] = "{}_mask".format,
+) -> dict[str, Any]:
     """Return parts from their masks, by name, None for one that is not there.
 
     Masks are ignored where `options` has parts. `where` is what messages call the source, and
@@ -60,7 +79,7 @@ def parts_masked(masks, options, where="graph", called="{}_mask".format):
     return {part: as_array(mask) for part, mask in there.items()}
 
 
-def parts_named(found, where, place):
+def parts_named(found: Iterable[Any], where: str, place: Place) -> dict[str, Any]:
     """Return masks of the parts, by name, from the word that names that of each node.
 
     A missing or empty word stands for no part.
@@ -84,7 +103,7 @@ def parts_named(found, where, place):
     return {part: parts == part for part in PARTS}
 
 
-def _part(value, where, place, i):
+def _part(value: Any, where: str, place: Place, i: int) -> str | None:
     if is_missing(value) or (isinstance(value, str) and not value.strip()):
         return None
     part = WORDS.get(value.strip().casefold()) if isinstance(value, str) else None
@@ -95,7 +114,7 @@ def _part(value, where, place, i):
     return part
 
 
-def mask_of(found, where, place):
+def mask_of(found: Sequence[Any], where: str, place: Place) -> Mask:
     """Return a mask of what a column says of each node: 0 and 1, or True and False.
 
     Raises
@@ -112,7 +131,7 @@ def mask_of(found, where, place):
     return np.array(values, np.bool_)
 
 
-def node_ids(name, value, n):
+def node_ids(name: str, value: Any, n: int) -> Positions:
     """Return the nodes that ids or a mask name, ascending.
 
     Raises
@@ -141,7 +160,7 @@ def node_ids(name, value, n):
     return nodes
 
 
-def few_of_each_class(dataset, count, seed, rescale=True):
+def few_of_each_class(dataset: Any, count: int, seed: int, rescale: bool = True) -> Any:
     """Return a data set with another split: `count` training nodes of each class.
 
     As the public split of Planetoid's data sets: 500 other nodes are for validation, at most half
@@ -172,7 +191,7 @@ def few_of_each_class(dataset, count, seed, rescale=True):
     return dataset._changed(**parts)
 
 
-def parts_of_few(labels, classes, count, seed):
+def parts_of_few(labels: NDArray[Any], classes: int, count: int, seed: int) -> dict[str, Any]:
     """Return the parts of `few_of_each_class`, by name, for these labels."""
     if labels.ndim == 2:
         raise ValueError("split must be left out where nodes may have several classes")

@@ -1,8 +1,10 @@
 """What `convert` takes from a data set that is larger than memory: its parts, block by block."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +20,16 @@ from refimpl.lab.data.ogb import OgbFolder, classes_of
 from refimpl.lab.data.splits import drawn_parts
 from refimpl.lab.data.table_files import EdgeTable, NodeTable
 from refimpl.lab.data.typed import FILES
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from refimpl._support.untrusted_files import NpyStream
+    from refimpl.hints import Absent, FilePath, Positions
+    from refimpl.lab.data.sparse_features import DenseRows
+    from refimpl.lab.data.tables import Chosen
 
 AT_ONCE = 2**20  # entries
 
@@ -37,7 +49,7 @@ class Edges(NamedTuple):
         Whether an edge without its reverse is an error.
     """
 
-    blocks: Callable
+    blocks: Callable[[], Iterator[Sequence[NDArray[Any]]]]
     path: Path
     expected: int
     symmetric: bool = False
@@ -75,22 +87,22 @@ class Streamed(NamedTuple):
     setting: str
     n: int
     edges: Edges
-    features: Callable
+    features: Callable[[], Iterator[NDArray[Any]]]
     features_path: Path
     width: int
     kind: np.dtype
-    labels: Callable
+    labels: Callable[[], Iterator[NDArray[Any]]]
     labels_path: Path
     parts: Any
     class_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
-    raw: np.ndarray | None = None
-    inner: Edges | None = None
-    types: Path | None = None
+    raw: np.ndarray | Absent = None
+    inner: Edges | Absent = None
+    types: Path | Absent = None
     known: np.ndarray | None = None
 
 
-def stream_ogb(folder, split=None):
+def stream_ogb(folder: FilePath, split: str | None = None) -> Streamed:
     """Return a raw folder of the Open Graph Benchmark as Streamed."""
     found = OgbFolder(folder, split)
     return Streamed(
@@ -108,7 +120,7 @@ def stream_ogb(folder, split=None):
     )
 
 
-def stream_graphsaint(folder):
+def stream_graphsaint(folder: FilePath) -> Streamed:
     """Return a GraphSAINT folder as Streamed; its JSON files are read whole."""
     folder = Path(folder)
     full = MatrixFile(folder / "adj_full.npz")
@@ -141,7 +153,14 @@ def stream_graphsaint(folder):
     )
 
 
-def stream_csv(edges, nodes, rng, chosen, titles=None, minus_one=None):
+def stream_csv(
+    edges: FilePath,
+    nodes: FilePath,
+    rng: int,
+    chosen: Chosen,
+    titles: str | None = None,
+    minus_one: str | None = None,
+) -> Streamed:
     """Return two files of separated values as Streamed.
 
     Names, classes and parts of nodes are held in memory; features and edges are read in blocks.
@@ -179,7 +198,7 @@ class MatrixFile:
         If there is no such file, or it is damaged or not square; it is named.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: FilePath) -> None:
         self.path = Path(path)
         with self._archive() as open_array:
             form = open_array("format").take(1)
@@ -200,7 +219,7 @@ class MatrixFile:
             if (first.shape, second.shape, data.shape) != ((rows,), *[(self.entries,)] * 2):
                 raise ValueError("its arrays must be 1-D, and as long as its shape says")
 
-    def blocks(self):
+    def blocks(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield its entries, or those of its transpose: two integer arrays."""
         with self._archive() as open_array:
             first, second = map(open_array, PARTS[self.form])
@@ -211,14 +230,14 @@ class MatrixFile:
             for rows in rows_of(first, self.entries):
                 yield rows, second.take(len(rows))
 
-    def weights(self):
+    def weights(self) -> Iterator[NDArray[Any]]:
         """Yield the data of its entries in blocks, without those of self-loops."""
         with self._archive() as open_array:
             data = open_array("data")
             for u, v in self.blocks():
                 yield data.take(len(u))[u != v]
 
-    def between(self, nodes):
+    def between(self, nodes: Positions) -> Iterator[list[Positions]]:
         """Yield the entries, by the places of their ends in `nodes`; raise if one has another."""
         for u, v in self.blocks():
             kept = u != v
@@ -232,7 +251,7 @@ class MatrixFile:
                     )
             yield ends
 
-    def same(self, indptr, indices):
+    def same(self, indptr: NDArray[Any], indices: NDArray[Any]) -> None:
         """Raise ValueError unless it is the CSR matrix of these arrays, as it is stored."""
         message = f"{self.path} must be a CSR matrix without self-loops, its columns ascending"
         if self.form != "csr" or self.entries != len(indices):
@@ -246,11 +265,11 @@ class MatrixFile:
                         raise ValueError(message)
                     at += len(block)
 
-    def _archive(self):
+    def _archive(self) -> AbstractContextManager[Callable[[str], NpyStream]]:
         return streaming_npz(self.path, "a sparse matrix saved by scipy.sparse.save_npz")
 
 
-def rows_of(indptr, entries):
+def rows_of(indptr: NpyStream, entries: int) -> Iterator[Positions]:
     """Yield the rows of a CSR matrix's entries in blocks: int64 arrays.
 
     Parameters
@@ -277,13 +296,13 @@ def rows_of(indptr, entries):
         raise ValueError(f"its indptr must rise from 0 to {entries}")
 
 
-def _integers(values):
+def _integers(values: NDArray[Any]) -> NDArray[Any]:
     if values.dtype.kind not in "iu":
         raise ValueError(f"its indptr must hold integers, got {values.dtype}")
     return values
 
 
-def in_blocks(array):
+def in_blocks(array: NDArray[Any] | DenseRows) -> Iterator[NDArray[Any]]:
     """Yield some rows of an array at a time."""
     step = max(1, AT_ONCE // max(1, array[:1].size))
     for first in range(0, len(array), step):

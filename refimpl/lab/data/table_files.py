@@ -1,10 +1,13 @@
 """Files of separated values: a table of nodes and a table of edges, read in blocks."""
 
+from __future__ import annotations
+
 import csv
 import gzip
 import io
 from itertools import chain, islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +18,17 @@ from refimpl.lab.data.label_encoding import encoded, written_plainly
 from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_named
 from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath, Floats, Mask, Matrix, Positions
+    from refimpl.lab.data.tables import Chosen, NodeColumns
+
+    Line: TypeAlias = tuple[int, list[str]]  # its number and its cells
+
 SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
 SEPARATORS = {",": "a comma", "\t": "a tab", ";": "a semicolon"}
 LINES = 2**12  # in a block
@@ -24,18 +38,18 @@ TITLES = ("yes", "no")
 END_TITLES = {title for pair in ENDS for title in pair} | set(WEIGHTS)
 
 
-def is_table(path):
+def is_table(path: FilePath) -> bool:
     """Say whether a path is that of a file of separated values."""
     return has_ending(path, *SUFFIXES)
 
 
-def checked_titles(titles):
+def checked_titles(titles: str | None) -> None:
     """Raise ValueError unless a value says whether there are titles, or leaves that open."""
     if titles is not None:
         require.choice("titles", titles, TITLES)
 
 
-def table_lines(path):
+def table_lines(path: FilePath) -> Iterator[Line]:
     """Yield (line number, cells) of a file of separated values, all lines as long as the first.
 
     Values are separated by commas, tabs or semicolons. Empty lines at the end are left out, and so
@@ -69,7 +83,7 @@ def table_lines(path):
             yield reader.line_num, cells
 
 
-def _separator(path, head):
+def _separator(path: FilePath, head: list[str]) -> str:
     """Return what separates the values in the first lines of a file."""
     lines = [line for line in head if line.strip()]
     counts = {}
@@ -119,7 +133,13 @@ class NodeTable:
         If there is no such file, or it is no such table; it is named.
     """
 
-    def __init__(self, path, chosen, given=(), minus_one=None):
+    def __init__(
+        self,
+        path: FilePath,
+        chosen: Chosen,
+        given: Collection[str] = (),
+        minus_one: str | None = None,
+    ) -> None:
         self.path, lines = Path(path), table_lines(path)
         _, self.titles = next(lines)
         columns = node_columns(str(path), self.titles, chosen, given)
@@ -152,7 +172,7 @@ class NodeTable:
         self.numeric = [self.titles.index(title) for title in columns.features]
         self.width = len(self.numeric)
 
-    def _names(self, title, cells):
+    def _names(self, title: str, cells: list[str]) -> None:
         """Keep the names of nodes, each of which is another one."""
         first: dict[str, int] = {}
         for name, line in zip(cells, self.lines, strict=True):
@@ -166,7 +186,7 @@ class NodeTable:
         self.names, self.number = as_names(cells), numbers_in(cells)
         self.known = first.keys()
 
-    def _parts(self, columns, cells):
+    def _parts(self, columns: NodeColumns, cells: list[list[str]]) -> dict[str, Any]:
         if columns.split is not None:
             return parts_named(cells[0], self._column(columns.split), self._line)
         masks = {
@@ -176,19 +196,19 @@ class NodeTable:
         called = "column {}_mask".format
         return parts_masked(masks, {}, str(self.path), called) | self._of_none(masks)
 
-    def _of_none(self, masks):
+    def _of_none(self, masks: dict[str, Mask]) -> dict[str, Mask]:
         """Return masks without nodes for the parts without a column."""
         empty = np.zeros(len(self.lines), np.bool_)
         return {part: empty for part in PARTS if masks and part not in masks}
 
-    def features(self):
+    def features(self) -> Iterator[Matrix[np.float64]]:
         """Yield the features in blocks of rows."""
         lines = table_lines(self.path)
         next(lines)
         for block in blocks_of(lines):
             yield np.column_stack([self._numbers(block, i) for i in self.numeric])
 
-    def _numbers(self, block, i):
+    def _numbers(self, block: list[Line], i: int) -> Floats[np.float64]:
         """Return what some lines have in a column as finite numbers."""
         numbers = _floats([line[i] for _, line in block])
         bad = np.flatnonzero(~np.isfinite(numbers))
@@ -200,14 +220,14 @@ class NodeTable:
             )
         return numbers
 
-    def _column(self, title):
+    def _column(self, title: str) -> str:
         return f'{self.path}: the column "{title}"'
 
-    def _line(self, i):
+    def _line(self, i: int) -> str:
         return f"line {self.lines[i]}"
 
 
-def finite_numbers(cells, where):
+def finite_numbers(cells: list[str], where: str) -> Floats[np.float64]:
     """Return cells as an array of finite numbers; `where` is what errors call them."""
     numbers = _floats(cells)
     bad = np.flatnonzero(~np.isfinite(numbers))
@@ -216,7 +236,7 @@ def finite_numbers(cells, where):
     return numbers
 
 
-def whole_number(cell, where, least=0, most=2**31 - 1):
+def whole_number(cell: str, where: str, least: int = 0, most: int = 2**31 - 1) -> int:
     """Return a cell as an integer from `least` to `most`; `where` is what errors call it."""
     plain = cell.isascii() and cell.isdecimal() and len(cell) <= 10
     if not plain or not least <= int(cell) <= most:
@@ -224,7 +244,7 @@ def whole_number(cell, where, least=0, most=2**31 - 1):
     return int(cell)
 
 
-def _floats(cells):
+def _floats(cells: list[str]) -> Floats[np.float64]:
     """Return cells as numbers, True as 1, NaN where one is no number."""
     if written_plainly("".join(cells)):
         try:
@@ -234,7 +254,7 @@ def _floats(cells):
     return np.array([_number(cell) for cell in cells])
 
 
-def _number(cell):
+def _number(cell: str) -> float:
     try:
         return float(cell) if written_plainly(cell) else np.nan
     except ValueError:
@@ -242,7 +262,7 @@ def _number(cell):
         return np.nan if truth is None else float(truth)
 
 
-def may_have_weights(path, titles=None):
+def may_have_weights(path: FilePath, titles: str | None = None) -> bool:
     """Say whether a table of edges may have a column of weights, by its first line."""
     _, first = next(table_lines(path))
     return titles != "no" and any(normal(cell) in WEIGHTS for cell in first)
@@ -265,7 +285,9 @@ class EdgeTable:
         If there is no such file, or it is no such table; it is named.
     """
 
-    def __init__(self, path, nodes, chosen, titles=None):
+    def __init__(
+        self, path: FilePath, nodes: NodeTable, chosen: Chosen, titles: str | None = None
+    ) -> None:
         self.path, self.nodes = Path(path), nodes
         _, first = next(table_lines(path))
         if len(first) < 2:
@@ -276,7 +298,7 @@ class EdgeTable:
         self.ends = [columns.index(end) for end in ends]
         self.at = None if self.weight is None else columns.index(self.weight)
 
-    def _has_titles(self, first, chosen):
+    def _has_titles(self, first: list[str], chosen: Chosen) -> bool:
         """Whether a cell of the first line is a known title, or none is a node."""
         wanted = {normal(title) for title in chosen.ends or ()}
         titled = any(normal(cell) in END_TITLES | wanted for cell in first)
@@ -292,7 +314,7 @@ class EdgeTable:
             "--titles no or --titles yes",
         )
 
-    def pairs(self):
+    def pairs(self) -> Iterator[tuple[NDArray[Any], ...]]:
         """Yield the numbers of both ends of edges, in blocks; their weights too, if it has any."""
         lines = table_lines(self.path)
         empty = True
@@ -306,7 +328,7 @@ class EdgeTable:
         if empty:
             raise ValueError(f"{self.path} must have at least one edge, and has titles only")
 
-    def _numbers(self, block, i):
+    def _numbers(self, block: list[Line], i: int) -> Positions:
         try:
             return self.nodes.number([line[i] for _, line in block], str(self.path))
         except ValueError:
@@ -317,7 +339,7 @@ class EdgeTable:
             ) from None
 
 
-def blocks_of(lines):
+def blocks_of(lines: Iterator[Line]) -> Iterator[list[Line]]:
     """Yield lists of some lines at a time."""
     while block := list(islice(lines, LINES)):
         yield block

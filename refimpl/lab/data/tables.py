@@ -1,12 +1,21 @@
 """Tables: which column holds what, by its title, whatever library or file the table is of."""
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from refimpl._support import require
 from refimpl._support.foreign_graphs import ROW_NUMBERS, WEIGHTS, ends_of, normal
 from refimpl._support.user_warnings import warn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath, Int
 
 ID = ("id", "node", "node_id", "nodeid", "name")
 LABEL = ("label", "labels", "y", "class")
@@ -34,7 +43,7 @@ class Unclear(ValueError):
         What to give, in Python and on the command line.
     """
 
-    def __init__(self, fault, argument, option):
+    def __init__(self, fault: str, argument: str, option: str) -> None:
         super().__init__(f"{fault}: give {argument}")
         self.as_option = f"{fault}: give {option}"
 
@@ -49,7 +58,7 @@ class Chosen(NamedTuple):
     ignore: Any = ()
 
     @classmethod
-    def read(cls, label, columns):
+    def read(cls, label: Any, columns: dict[str, Any] | None) -> Chosen:
         """Return the choices of a dictionary, such as the command line makes."""
         columns = {} if columns is None else columns
         if not isinstance(columns, dict):
@@ -77,7 +86,13 @@ class NodeColumns(NamedTuple):
     features: list[Any]
 
 
-def node_columns(where, titles, chosen, given=(), id=ID):
+def node_columns(
+    where: str,
+    titles: list[Any],
+    chosen: Chosen,
+    given: Collection[str] = (),
+    id: tuple[str, ...] = ID,
+) -> NodeColumns:
     """Return which column of a table of nodes holds what; name those that are ignored.
 
     Parameters
@@ -138,7 +153,7 @@ def node_columns(where, titles, chosen, given=(), id=ID):
     return NodeColumns(name, label, split, masks, [t for t in titles if t not in roles])
 
 
-def edge_columns(where, titles, chosen):
+def edge_columns(where: str, titles: list[Any], chosen: Chosen) -> tuple[Any, ...]:
     """Return the titles of both ends in a table of edges, and of its weights; name the others.
 
     The last is None where no column, or more than one, has a title of weights.
@@ -167,7 +182,7 @@ def edge_columns(where, titles, chosen):
     return (*ends, weight)
 
 
-def warn_of_ignored(where, titles):
+def warn_of_ignored(where: str, titles: list[Any]) -> None:
     """Name the columns that are ignored, in one line."""
     if titles:
         columns = "column" if len(titles) == 1 else "columns"
@@ -177,14 +192,14 @@ def warn_of_ignored(where, titles):
         warn(f"ignored {columns} {', '.join(map(_quoted, titles))} of {where}{hint}")
 
 
-def warn_of_loops(loops, where):
+def warn_of_loops(loops: Int | NDArray[Any], where: FilePath) -> None:
     """Name the self-loops of a graph, which are dropped; `loops`: their nodes, or how many."""
     count = int(loops) if np.ndim(loops) == 0 else np.unique(loops).size
     if count:
         warn(f"ignored {count} self-loop{'s' if count > 1 else ''} of {where}")
 
 
-def check_titles(where, titles):
+def check_titles(where: str, titles: list[Any]) -> None:
     """Raise ValueError unless titles are distinct."""
     seen = set()
     for title in titles:
@@ -193,7 +208,7 @@ def check_titles(where, titles):
         seen.add(title)
 
 
-def named(where, titles, wanted):
+def named(where: str, titles: list[Any], wanted: Any) -> Any:
     """Return the title that the user names, in any case if there is no other like it."""
     if wanted in titles:
         return wanted
@@ -203,7 +218,9 @@ def named(where, titles, wanted):
     return alike[0]
 
 
-def _found(where, titles, role, chosen, known, *taken):
+def _found(
+    where: str, titles: list[Any], role: str, chosen: Any, known: tuple[str, ...], *taken: Any
+) -> Any:
     """Return the title of the column with a role, or None."""
     if chosen is not None:
         return named(where, titles, chosen)
@@ -220,10 +237,10 @@ def _found(where, titles, role, chosen, known, *taken):
     return found[0] if found else None
 
 
-def _listed(titles):
+def _listed(titles: list[Any]) -> str:
     shown = ", ".join(map(repr, titles[:20]))
     return shown if len(titles) <= 20 else f"{shown}, .."
 
 
-def _quoted(title):
+def _quoted(title: Any) -> str:
     return f'"{title}"' if isinstance(title, str) else repr(title)

@@ -1,7 +1,10 @@
 """Data sets with types of edges and nodes: one made on the spot, and folders."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +16,12 @@ from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.graphsaint import load_graphsaint
 from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.typed import MOST_TYPES, TypedGraph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath, FloatDtype, Floats, Matrix, Positions, Rng
+    from refimpl.lab.hints import SomeScaling
 
 # A graph of papers, authors and institutions, as in academic graphs; ids are in this order.
 NODES = (6000, 3000, 1000)
@@ -37,7 +46,9 @@ MEMBERSHIP, WEIGHT, EDGE, MEAN, NOISE, ROLE = range(11, 17)
 FILES = ("edge_types.npy", "node_types.npy")
 
 
-def typed_communities(rng=0, *, dtype="float32", scaling="standard"):
+def typed_communities(
+    rng: Rng = 0, *, dtype: FloatDtype = "float32", scaling: SomeScaling = "standard"
+) -> Dataset:
     """Return a graph with 3 types of nodes and 5 relations, the same for each seed.
 
     6,000 papers, 3,000 authors and 1,000 institutions in 8 communities. Papers cite papers;
@@ -88,13 +99,13 @@ def typed_communities(rng=0, *, dtype="float32", scaling="standard"):
     )
 
 
-def _draws(seed, use, *shape):
+def _draws(seed: int, use: int, *shape: int) -> NDArray[np.float64]:
     """Return draws 0, 1, .. of the stream for `use`, in an array of the given shape."""
     counters = np.arange(np.prod(shape), dtype=np.uint64)
     return streams.uniform(streams.key(seed, streams.DATA, use), counters).reshape(shape)
 
 
-def _typed_graph(seed, node_types, member):
+def _typed_graph(seed: int, node_types: Positions, member: Positions) -> TypedGraph:
     """Draw the edges of all links; one that is drawn twice stands once."""
     root = np.sqrt(1 - _draws(seed, WEIGHT, len(member)))
     weight = np.minimum(1 / (root * np.sqrt(root)), MAX_WEIGHT)  # exponent 7/3
@@ -124,27 +135,31 @@ def _typed_graph(seed, node_types, member):
     return TypedGraph(graph, types, len(RELATIONS), node_types)
 
 
-def _pick(weight, u):
+def _pick(weight: Positions, u: Floats[np.float64]) -> Positions:
     """Return an index for each draw, in proportion to the weights."""
     ends = np.cumsum(weight)
-    return np.searchsorted(ends, (u * ends[-1]).astype(np.int64), side="right")
+    places: Positions = (u * ends[-1]).astype(np.int64)
+    return np.searchsorted(ends, places, side="right")
 
 
-def _noisy_means(seed, node_types, member):
+def _noisy_means(seed: int, node_types: Positions, member: Positions) -> Matrix[np.float64]:
     """Return features: the community's mean, rolled by type, plus a sum of four uniforms."""
     mean = SPREAD * (2 * _draws(seed, MEAN, COMMUNITIES, FEATURES) - 1)
     rolled = np.stack([np.roll(mean, 17 * kind, axis=1) for kind in range(len(NODES))])
-    noise = _draws(seed, NOISE, 4, len(member), FEATURES).sum(axis=0) - 2  # close to normal
+    # close to normal
+    noise: Matrix[np.float64] = _draws(seed, NOISE, 4, len(member), FEATURES).sum(axis=0) - 2
     return rolled[node_types, member] + noise
 
 
-def _random_split(seed):
+def _random_split(seed: int) -> list[Positions]:
     shuffled = np.argsort(_draws(seed, ROLE, sum(NODES)), kind="stable")
     cuts = np.cumsum(SPLIT)[:2] * sum(NODES) // 100
     return [np.sort(part) for part in np.split(shuffled, cuts)]
 
 
-def load_typed(folder, dtype="float32", *, scaling="standard"):
+def load_typed(
+    folder: FilePath, dtype: FloatDtype = "float32", *, scaling: SomeScaling = "standard"
+) -> Dataset:
     """Return the data set in a GraphSAINT folder with types.
 
     Beside the files of `load_graphsaint` there are ``edge_types.npy``, an integer from 0 on for
@@ -186,8 +201,9 @@ def load_typed(folder, dtype="float32", *, scaling="standard"):
         node_types = map_types(folder / FILES[1], data.graph.n, "nodes")
     relations = int(edge_types.max(initial=0)) + 1
     graph = TypedGraph(data.graph, edge_types, relations, node_types)
+    inner: Any = data.induced  # a Graph
     try:
-        train_graph = graph.on(data.train, data.induced)
+        train_graph = graph.on(data.train, inner)
     except ValueError as error:
         raise ValueError(
             f"{folder / 'adj_train.npz'} must have no entry that adj_full.npz does not have: "
@@ -196,10 +212,10 @@ def load_typed(folder, dtype="float32", *, scaling="standard"):
     return replace(data, graph=graph, induced=train_graph)
 
 
-def map_types(path, count, what):
+def map_types(path: Path, count: int, what: str) -> NDArray[Any]:
     """Return one type for each of the `count` entries or nodes, mapped into memory."""
     with reading(path, "an array saved by numpy.save") as file:
-        types = map_npy(file)
+        types: NDArray[Any] = map_npy(file)
     if types.dtype.kind not in "iu" or types.shape != (count,):
         raise ValueError(
             f"{path} must hold {count} integers, for as many {what}, got {types.dtype} of shape "

@@ -1,7 +1,10 @@
 """Looking at everything in a folder of `Dataset.save`: checksums, and whether it is a data set."""
 
+from __future__ import annotations
+
 import hashlib
 import secrets
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,11 +14,19 @@ from refimpl.loader.packed import check_rows
 from refimpl.streams import mix
 from refimpl.typed import MOST_TYPES
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Ids, Positions
+
 ROWS, ENTRIES = 2**16, 2**20  # looked at at a time
 BYTES = 2**24
 
 
-def verify_folder(folder, meta, arrays):
+def verify_folder(folder: Path, meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
     """Raise a ValueError that names a file of the folder unless all in it is as it has to be.
 
     O(n f + e) time; memory for a block of rows.
@@ -57,7 +68,7 @@ def verify_folder(folder, meta, arrays):
             _check_text(arrays["node_names"])
 
 
-def checksum(array):
+def checksum(array: NDArray[Any]) -> str:
     """Return the checksum of an array's data, as `ArrayFile` makes it."""
     found = hashlib.blake2b(digest_size=16)
     step = max(1, BYTES // max(1, array[:1].nbytes))
@@ -67,7 +78,7 @@ def checksum(array):
     return found.hexdigest()
 
 
-def _verify_node_types(types, meta, train):
+def _verify_node_types(types: NDArray[Any], meta: dict[str, Any], train: NDArray[Any]) -> None:
     found = {"graph": _check_range(types, 0, MOST_TYPES - 1) + 1}
     found["induced"] = int(types[train[(train >= 0) & (train < len(types))]].max(initial=-1)) + 1
     for part, kinds in found.items():
@@ -76,7 +87,9 @@ def _verify_node_types(types, meta, train):
             raise ValueError(f"kinds of {part} is {facts['kinds']} in meta.json, but {kinds}")
 
 
-def _verify_graph(folder, prefix, facts, arrays):
+def _verify_graph(
+    folder: Path, prefix: str, facts: dict[str, Any], arrays: dict[str, NDArray[Any]]
+) -> None:
     """Check the rows of a graph, the facts about it, and that it is undirected."""
     indptr, indices = arrays[f"{prefix}indptr"], arrays[f"{prefix}indices"]
     with naming(folder / f"{prefix}indptr.npy"):
@@ -111,7 +124,9 @@ def _verify_graph(folder, prefix, facts, arrays):
             _verify_weights(indptr, indices, arrays[name], facts)
 
 
-def _verify_weights(indptr, indices, weights, facts):
+def _verify_weights(
+    indptr: Positions, indices: Ids, weights: NDArray[Any], facts: dict[str, Any]
+) -> None:
     for first in range(0, len(weights), BYTES // 8):
         some = weights[first : first + BYTES // 8]
         if not (np.isfinite(some).all() and (some > 0).all()):
@@ -123,7 +138,7 @@ def _verify_weights(indptr, indices, weights, facts):
         raise ValueError("weights must be the same in both directions of an edge")
 
 
-def sums_of(indptr, indices, weights=None):
+def sums_of(indptr: Positions, indices: Ids, weights: NDArray[Any] | None = None) -> list[int]:
     """Return the sums of a number for each entry (u, v), and for each (v, u), modulo 2**64.
 
     With `weights` each number is multiplied by the bits of its entry's.
@@ -146,7 +161,7 @@ def sums_of(indptr, indices, weights=None):
     return [total % 2**64 for total in sums]
 
 
-def entries_in_blocks(indptr, indices):
+def entries_in_blocks(indptr: Positions, indices: Ids) -> Iterator[tuple[Positions, Ids]]:
     """Yield (rows, columns) of the entries of some whole rows at a time, in order."""
     first, n = 0, len(indptr) - 1
     while first < n:
@@ -158,7 +173,7 @@ def entries_in_blocks(indptr, indices):
         first = last
 
 
-def _check_range(values, least, most):
+def _check_range(values: NDArray[Any], least: int, most: int) -> int:
     """Raise ValueError unless all values are in [least, most]; return the largest, or -1."""
     largest = -1
     for first in range(0, len(values), ENTRIES):
@@ -170,7 +185,7 @@ def _check_range(values, least, most):
     return largest
 
 
-def _check_text(names):
+def _check_text(names: NDArray[Any]) -> None:
     """Raise ValueError unless every character is one."""
     for first in range(0, len(names), ROWS):
         codes = np.ascontiguousarray(names[first : first + ROWS]).view(np.uint32)

@@ -1,10 +1,13 @@
 """Writing a data set as a folder of plain .npy files and meta.json; `folder` reads it."""
 
+from __future__ import annotations
+
 import json
 import os
 import secrets
 import shutil
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,11 +20,23 @@ from refimpl.lab.data.sparse_features import DenseRows
 from refimpl.lab.data.splits import PARTS
 from refimpl.typed import TypedGraph
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from typing import TypeAlias
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import FilePath
+
+    Write: TypeAlias = Callable[[str, NDArray[Any] | None], None]
+
 META = "meta.json"
 FORMAT, VERSION = "minibatch-gnn data set", 1
 CHUNK = 2**24  # bytes written at a time, about
 # Every array that there may be: its dtype (None: as it comes) and its number of axes (None: any).
-ARRAYS = {
+ARRAYS: dict[str, tuple[Any, int | None]] = {
     "indptr": (np.int64, 1),
     "indices": (np.int32, 1),
     "features": (None, 2),
@@ -44,7 +59,7 @@ ARRAYS = {
 }
 
 
-def write_array(folder, name, values):
+def write_array(folder: Path, name: str, values: NDArray[Any] | DenseRows) -> dict[str, Any]:
     """Write an array as ``folder/name.npy``, in blocks of rows; return what meta.json says."""
     step = max(1, CHUNK // max(1, values[:1].nbytes))
     dtype = ARRAYS[name][0] or values.dtype
@@ -54,12 +69,12 @@ def write_array(folder, name, values):
         return file.finish()
 
 
-def writer(folder, arrays):
+def writer(folder: Path, arrays: dict[str, Any]) -> Write:
     """Return a function of a name and an array that writes it and puts what meta.json says of it
     into `arrays`; where there is None for an array, it does nothing.
     """
 
-    def write(name, values):
+    def write(name: str, values: NDArray[Any] | None) -> None:
         if values is not None:
             arrays[name] = write_array(folder, name, values)
 
@@ -67,7 +82,7 @@ def writer(folder, arrays):
 
 
 @contextmanager
-def new_folder(path, overwrite):
+def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
     """Give a folder to write in, which stands at `path` once the block has ended without an error.
 
     What is at `path` is always whole, or nothing for the moment between two renamings.
@@ -105,7 +120,7 @@ def new_folder(path, overwrite):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def check_free(path, overwrite):
+def check_free(path: Path, overwrite: bool) -> None:
     """Raise FileExistsError unless a data set may be written to `path`."""
     if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
         return
@@ -119,7 +134,7 @@ def check_free(path, overwrite):
         raise FileExistsError(f"{path} is a data set already, which --overwrite replaces")
 
 
-def save_dataset(dataset, folder, *, overwrite=False):
+def save_dataset(dataset: Any, folder: FilePath, *, overwrite: bool = False) -> None:
     """Write a Dataset: see `Dataset.save`."""
     with new_folder(folder, overwrite) as place:
         X = dataset.features
@@ -128,7 +143,7 @@ def save_dataset(dataset, folder, *, overwrite=False):
         write_all_but_features(place, dataset, arrays)
 
 
-def write_all_but_features(place, dataset, arrays):
+def write_all_but_features(place: Path, dataset: Any, arrays: dict[str, Any]) -> None:
     """Write a Dataset into a folder, with meta.json, where its features are already.
 
     Parameters
@@ -153,7 +168,7 @@ def write_all_but_features(place, dataset, arrays):
     write_meta(place, dataset, arrays, facts_of(dataset.graph), inner)
 
 
-def write_graph(write, prefix, graph):
+def write_graph(write: Write, prefix: str, graph: Graph) -> None:
     """Write the arrays of a graph by what `writer` returned."""
     write(f"{prefix}indptr", graph.indptr)
     write(f"{prefix}indices", graph.indices)
@@ -165,7 +180,7 @@ def write_graph(write, prefix, graph):
             write("node_types", graph.node_types)
 
 
-def write_small(write, dataset):
+def write_small(write: Write, dataset: Any) -> None:
     """Write the parts, the scaling and the names of a Dataset, or of what has them like one."""
     for name in PARTS:
         write(name, getattr(dataset, name))
@@ -179,7 +194,7 @@ def write_small(write, dataset):
     write("node_names", names)
 
 
-def facts_of(graph):
+def facts_of(graph: Graph) -> dict[str, Any]:
     """Return what takes a pass to find out about a graph."""
     facts = {
         "nodes": graph.n,
@@ -193,7 +208,13 @@ def facts_of(graph):
     return facts
 
 
-def write_meta(place, dataset, arrays, facts, inner):
+def write_meta(
+    place: Path,
+    dataset: Any,
+    arrays: dict[str, Any],
+    facts: dict[str, Any],
+    inner: dict[str, Any] | None,
+) -> None:
     """Write meta.json: it says what the arrays are of.
 
     Parameters
