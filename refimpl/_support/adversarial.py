@@ -13,6 +13,7 @@ Without the variable, nothing of this module is used.
 import math
 import os
 import weakref
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial, wraps
 from typing import Any
@@ -45,7 +46,14 @@ def empty(shape: Any, dtype: Any = float, order: Any = "C", **options: Any) -> A
 
 
 @wraps(np.empty_like)
-def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, **options):
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: bool = True,
+    shape: Any = None,
+    **options: Any,
+) -> Any:
     """Return an array as numpy.empty_like does, with the worst values in it and around it."""
     made = real_empty_like(prototype, dtype, order, subok, shape, **options)
     if options or type(made) is not np.ndarray or not made.flags.forc:
@@ -53,37 +61,38 @@ def empty_like(prototype, dtype=None, order="K", subok=True, shape=None, **optio
     return empty(made.shape, made.dtype, "F" if made.flags.fnc else "C")
 
 
-class Late(Future):
+class Late(Future[Any]):
     """A task that begins when its result is asked for."""
 
-    def __init__(self, begin):
+    def __init__(self, begin: Callable[[], Future[Any]]) -> None:
         super().__init__()
-        self._begin, self._begun = begin, None
+        self._begin = begin
+        self._begun: Future[Any] | None = None
 
-    def _now(self):
+    def _now(self) -> Future[Any]:
         if self._begun is None:
             self._begun = self._begin()
         return self._begun
 
-    def result(self, timeout=None):
+    def result(self, timeout: float | None = None) -> Any:
         return self._now().result(timeout)
 
-    def exception(self, timeout=None):
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         return self._now().exception(timeout)
 
-    def done(self):
+    def done(self) -> bool:
         return self._begun is not None and self._begun.done()
 
 
 class WorstThreads(ThreadPoolExecutor):
     """Threads whose tasks run as early and as late as their callers must expect, in turns."""
 
-    def __init__(self, *args, **options):
+    def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._waiting: weakref.WeakSet[Late] = weakref.WeakSet()
         self._late = True
 
-    def submit(self, fn, /, *args, **options):
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
         begin = partial(super().submit, fn, *args, **options)
         self._late = not self._late
         if self._late:
@@ -94,7 +103,7 @@ class WorstThreads(ThreadPoolExecutor):
         wait([at_once], PATIENCE)
         return at_once
 
-    def shutdown(self, wait=True, *, cancel_futures=False):
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         for task in () if cancel_futures else tuple(self._waiting):
             task._now()
         super().shutdown(wait, cancel_futures=cancel_futures)

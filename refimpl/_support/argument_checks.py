@@ -43,7 +43,7 @@ def checked_by(checks: Checks) -> Callable[[Callable[P, R]], Callable[P, R]]:
             call.apply_defaults()
             values = checks(*call.args, **call.kwargs)
             call.arguments = dict(zip(signature.parameters, values, strict=True))
-            return body(*call.args, **call.kwargs)  # type: ignore[arg-type]
+            return body(*call.args, **call.kwargs)
 
         checked.checks = checks  # type: ignore[attr-defined]
         return checked

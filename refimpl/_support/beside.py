@@ -3,12 +3,13 @@
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 HERE = Path(__file__).resolve().parents[2]
 PACKAGES = "refimpl", "fastimpl"
 
 
-def import_package(name):
+def import_package(name: str) -> ModuleType:
     """Import an implementation by its name.
 
     Raises

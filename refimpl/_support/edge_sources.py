@@ -1,13 +1,17 @@
 """Reading edges out of whatever a caller has; a container at the border, never a kernel."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from refimpl._support import foreign_graphs, require
 from refimpl._support.sparse_matrices import check_node_count, checked_csr, read_matrix
 from refimpl._support.user_warnings import warn
+from refimpl.hints import Absent, Ids, Int, Positions
 
 ROWS = 2**16  # looked at at a time
 KINDS = (
@@ -28,14 +32,14 @@ class Entries(NamedTuple):
     """
 
     n: int
-    row: np.ndarray | None
-    col: np.ndarray
-    indptr: np.ndarray | None = None
-    names: np.ndarray | None = None
+    row: NDArray[Any] | Absent
+    col: NDArray[Any]
+    indptr: NDArray[Any] | Absent = None
+    names: NDArray[Any] | None = None
     weights: tuple[tuple[str, Any], ...] = ()
 
 
-def entries(source, n, dense, graph=None):
+def entries(source: Any, n: Int | None, dense: bool, graph: Any = None) -> Entries:
     """Return the Entries of any source that as_graph accepts.
 
     `graph` is the source, checked, if that is a Graph.
@@ -68,7 +72,7 @@ def entries(source, n, dense, graph=None):
     return of_pairs(u, v, n)
 
 
-def integers(name, ends):
+def integers(name: str, ends: Any) -> NDArray[Any]:
     """Return `ends` as a 1-D array of integers, or raise."""
     ends = foreign_graphs.as_array(require.array(name, ends))
     if ends.ndim != 1:
@@ -78,7 +82,7 @@ def integers(name, ends):
     return ends
 
 
-def of_pairs(u, v, n, name="source"):
+def of_pairs(u: Any, v: Any, n: Int | None, name: str = "source") -> Entries:
     """Return the Entries (u[i], v[i]), checked; `name` is what errors call them."""
     biggest = max((int(ends.max()) for ends in (u, v) if len(ends)), default=-1)
     count = biggest + 1 if n is None else require.integer("n", n, 0)
@@ -96,7 +100,7 @@ def of_pairs(u, v, n, name="source"):
     return Entries(count, u, v)
 
 
-def _pairs(source):
+def _pairs(source: Any) -> NDArray[Any]:
     """Return both ends of a list of edges (k, 2), or of an edge_index (2, k)."""
     if isinstance(source, list) and type(source) is not list:
         source = list(source)  # a subclass may change from read to read
@@ -133,13 +137,13 @@ def _pairs(source):
     return pairs
 
 
-def _of_matrix(source):
+def _of_matrix(source: Any) -> Entries:
     """Return the Entries of a matrix of scipy.sparse."""
     n, row, col, indptr, data = read_matrix(source)
     return Entries(n, row, col, indptr, weights=(("data", data),))
 
 
-def _of_dense(source, n):
+def _of_dense(source: Any, n: Int | None) -> Entries:
     """Return the Entries of a dense matrix: what is not 0."""
     if n is not None:
         raise ValueError("n must be None for a dense matrix, which has its own")
@@ -161,7 +165,7 @@ def _of_dense(source, n):
     return Entries(matrix.shape[0], row, col, names=names, weights=weights)
 
 
-def _of_foreign(read, source, n):
+def _of_foreign(read: foreign_graphs.Reader, source: Any, n: Int | None) -> Entries:
     """Return the Entries of an object of another library."""
     found = read(source, n)
     if found.n is not None:
@@ -173,7 +177,7 @@ def _of_foreign(read, source, n):
     return ends._replace(names=found.names, weights=tuple(found.weights))
 
 
-def say_what_is_dropped(found):
+def say_what_is_dropped(found: Entries) -> None:
     """Warn of weights that are not all 1."""
     for where, weights in found.weights:
         if isinstance(weights, np.ndarray):
@@ -185,7 +189,7 @@ def say_what_is_dropped(found):
             warn(message)
 
 
-def canonical(found, symmetrize, self_loops):
+def canonical(found: Entries, symmetrize: bool, self_loops: bool) -> tuple[Positions, Ids]:
     """Return Entries as (indptr int64, indices int32): rows ascending, each entry once."""
     n, row, col, indptr = found[:4]
     if indptr is not None and not symmetrize and self_loops and ascending(indptr, col):
@@ -201,7 +205,7 @@ def canonical(found, symmetrize, self_loops):
     return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32, copy=False)
 
 
-def ascending(indptr, indices):
+def ascending(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     """Whether every row ascends strictly."""
     rises = indices[1:] > indices[:-1]
     begins = indptr[(indptr > 0) & (indptr < indices.size)]
@@ -209,7 +213,7 @@ def ascending(indptr, indices):
     return bool(rises.all())
 
 
-def has_loops(indptr, indices):
+def has_loops(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     """Whether an entry stands in the row of its own number; some rows are looked at at a time."""
     n = len(indptr) - 1
     for first in range(0, n, ROWS):
@@ -220,7 +224,7 @@ def has_loops(indptr, indices):
     return False
 
 
-def symmetric(indptr, indices):
+def symmetric(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     """Whether every (u, v) stands beside a (v, u): the transpose, by counting, is the same."""
     n, e = len(indptr) - 1, len(indices)
     narrow = indptr.astype(np.int32) if e < 2**31 else indptr
@@ -228,5 +232,5 @@ def symmetric(indptr, indices):
     return np.array_equal(turned.indptr, narrow) and np.array_equal(turned.indices, indices)
 
 
-def _is_1d(value):
+def _is_1d(value: object) -> bool:
     return isinstance(value, np.ndarray) and np.asarray(value).ndim == 1

@@ -3,12 +3,17 @@
 A reader returns the edges of an object and what its nodes are called.
 """
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
 
 from refimpl._support import require
+from refimpl.hints import Int, Positions
 
 ENDS = (("source", "target"), ("src", "dst"), ("from", "to"), ("u", "v"))  # columns of a table
 WEIGHTS = ("weight", "weights", "w", "edge_weight")  # names that weights go by
@@ -26,11 +31,14 @@ class Found(NamedTuple):
     v: Any
     n: int | None
     directed: bool = True
-    names: np.ndarray | None = None
+    names: NDArray[Any] | None = None
     weights: Iterable[tuple[str, Any]] = ()
 
 
-def reader(source):
+Reader: TypeAlias = Callable[[Any, Int | None], Found]
+
+
+def reader(source: object) -> Reader | None:
     """Return the function that reads an object of another library, or None."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     for library, (mark, read) in READERS.items():
@@ -39,9 +47,9 @@ def reader(source):
     return None
 
 
-def has_directions(source):
+def has_directions(source: Any) -> bool:
     """Say whether a source tells an edge from its reverse: a matrix, or a directed graph."""
-    if require.issparse(source):
+    if issparse(source):
         return True
     if isinstance(source, tuple) and all(isinstance(part, np.ndarray) for part in source):
         return len(source) == 2 and source[0].ndim == source[1].ndim == 1
@@ -51,14 +59,14 @@ def has_directions(source):
     return read in (read_dgl, read_pyg)
 
 
-def from_torch(source):
+def from_torch(source: Any) -> Any:
     """Return a torch tensor as an array, or None if `source` is none."""
     if not any(kind.__module__.partition(".")[0] == "torch" for kind in type(source).__mro__):
         return None
     return source.detach().cpu().numpy()
 
 
-def read_networkx(source, n):
+def read_networkx(source: Any, n: Int | None) -> Found:
     names = as_names(source)
     number = {name: v for v, name in enumerate(source)}
     ends = [(number[u], number[v]) for u, v in source.edges()]
@@ -67,14 +75,14 @@ def read_networkx(source, n):
     return Found(u, v, len(names), source.is_directed(), names, (("weight", weights),))
 
 
-def read_igraph(source, n):
+def read_igraph(source: Any, n: Int | None) -> Found:
     u, v = np.array(source.get_edgelist(), np.int64).reshape(-1, 2).T
     names = as_names(source.vs["name"]) if "name" in source.vs.attributes() else None
     weights = [(name, source.es[name]) for name in WEIGHTS if name in source.es.attributes()]
     return Found(u, v, source.vcount(), source.is_directed(), names, weights)
 
 
-def read_dgl(source, n):
+def read_dgl(source: Any, n: Int | None) -> Found:
     if not source.is_homogeneous:
         raise ValueError("source must have one type of nodes and of edges: see dgl.to_homogeneous")
     u, v = (as_array(ends) for ends in source.edges())
@@ -82,7 +90,7 @@ def read_dgl(source, n):
     return Found(u, v, source.num_nodes(), weights=weights)
 
 
-def read_pyg(source, n):
+def read_pyg(source: Any, n: Int | None) -> Found:
     if source.edge_index is None:
         raise ValueError("source must have an edge_index")
     u, v = as_array(source.edge_index)
@@ -92,7 +100,7 @@ def read_pyg(source, n):
     return Found(u, v, source.num_nodes, weights=held)
 
 
-def read_pandas(source, n):
+def read_pandas(source: Any, n: Int | None) -> Found:
     """Read a table with an edge a row; with `n` given its names are the ids already."""
     u, v = (source[name] for name in ends_of(source.columns))
     for ends in (u, v):
@@ -116,19 +124,19 @@ READERS = {  # by library: what a graph of it has, and what reads it
 }
 
 
-def normal(title):
+def normal(title: Any) -> Any:
     """Return a title of a column without what does not tell titles apart: case, and spaces."""
     return title.strip().casefold() if isinstance(title, str) else title
 
 
-def is_missing(value):
+def is_missing(value: object) -> bool:
     """Say whether a value stands for a missing one: None, NaN, or pandas' NA."""
     if value is None or type(value).__name__ in MISSING:
         return True
     return isinstance(value, float | np.floating) and bool(np.isnan(value))
 
 
-def ends_of(columns, where="source"):
+def ends_of(columns: Iterable[Any], where: str = "source") -> tuple[Any, Any] | list[Any]:
     """Return the names of the two columns of a table that hold the ends of its edges."""
     columns = list(columns)
     known = {normal(column): column for column in columns}
@@ -146,7 +154,7 @@ def ends_of(columns, where="source"):
     )
 
 
-def as_names(names):
+def as_names(names: Iterable[Any]) -> NDArray[Any]:
     """Return names as a 1-D array: of int64 if all are such integers, else of objects."""
     names = list(names)
     if names and all(type(name) is int and -(2**63) <= name < 2**63 for name in names):
@@ -154,7 +162,7 @@ def as_names(names):
     return np.fromiter(names, dtype=object, count=len(names))
 
 
-def number_names(*columns):
+def number_names(*columns: Iterable[Any]) -> tuple[NDArray[Any], list[NDArray[Any]]]:
     """Number the names in some columns from 0, in ascending order.
 
     Names that cannot be compared, such as numbers and strings, keep the order in which they come.
@@ -184,7 +192,7 @@ def number_names(*columns):
     return names, np.split(numbers, cuts)
 
 
-def numbers_of(names, column, what):
+def numbers_of(names: Iterable[Any], column: Iterable[Any], what: str) -> Positions:
     """Return the numbers of the names in a column, which are to be found in `names`.
 
     Raises
@@ -195,7 +203,7 @@ def numbers_of(names, column, what):
     return numbers_in(names)(column, what)
 
 
-def numbers_in(names):
+def numbers_in(names: Iterable[Any]) -> Callable[[Iterable[Any], str], Positions]:
     """Return `numbers_of` for these names and any number of columns."""
     listed = column_of(names).tolist()
     number = {name: i for i, name in enumerate(listed)}
@@ -205,7 +213,7 @@ def numbers_in(names):
             f"the names of nodes must be distinct, but {require.shown(twice)} is there twice"
         )
 
-    def numbers(column, what):
+    def numbers(column: Iterable[Any], what: str) -> Positions:
         wanted = column_of(column).tolist()
         try:
             return np.fromiter((number[name] for name in wanted), np.int64, len(wanted))
@@ -216,7 +224,7 @@ def numbers_in(names):
     return numbers
 
 
-def column_of(values):
+def column_of(values: Iterable[Any]) -> Any:
     """Return names as a 1-D array."""
     array = values if isinstance(values, np.ndarray) else as_names(values)
     if array.ndim != 1:
@@ -224,7 +232,7 @@ def column_of(values):
     return array
 
 
-def as_array(tensor):
+def as_array(tensor: Any) -> NDArray[Any]:
     """Return a tensor, or anything else, as an array."""
     array = from_torch(tensor)
     return np.asarray(tensor) if array is None else array

@@ -6,15 +6,19 @@ module, which needs nothing but the standard library, before all others. From `b
 every end that a process can notice ends all ranks, with one line.
 """
 
+from __future__ import annotations
+
 import atexit
 import os
 import signal
 import stat
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import PurePath
-from typing import Any
+from types import FrameType, TracebackType
+from typing import Any, NoReturn
 
 # (number of processes, number of this process), as launchers set them: MPICH and its kin, Open
 # MPI, and Slurm, which sets them for programs without MPI too
@@ -31,10 +35,10 @@ PASSED_ON = 0.2  # seconds in which the launcher passes on a line
 ENDED = 1.0  # seconds in which MPICH's launcher ends a job
 DIGITS = 9  # of a number of processes, at most
 
-_undo: list = []  # what `begun` calls: the guards of the start
+_undo: list[Callable[[], object]] = []  # what `begun` calls: the guards of the start
 
 
-def told():
+def told() -> tuple[int, int]:
     """Return (rank, number of ranks) as the launcher's environment variables have them.
 
     Raises
@@ -49,7 +53,7 @@ def told():
     return 0, 1
 
 
-def _number(name, least, most):
+def _number(name: str, least: int, most: int) -> int:
     text = os.environ[name]
     number = text.isascii() and text.isdecimal() and len(text) <= DIGITS
     if not (number and least <= int(text) <= most):
@@ -60,7 +64,7 @@ def _number(name, least, most):
     return int(text)
 
 
-def mpi():
+def mpi() -> Any:
     """Return mpi4py's module MPI, initialised.
 
     Raises
@@ -78,7 +82,7 @@ def mpi():
     return MPI
 
 
-def at_import():
+def at_import() -> None:
     """Begin, if this package is imported by its command line."""
     prog = _program()
     if prog is not None:
@@ -88,7 +92,7 @@ def at_import():
             end_all(f"{prog}: error: {error}\n", 0, 2)
 
 
-def _program():
+def _program() -> str | None:
     """Return how the user calls the command line; None where another program runs."""
     words = getattr(sys, "argv", [])
     if words[:1] == ["-m"]:  # Python looks for the module that it will run
@@ -97,7 +101,7 @@ def _program():
     return "minibatch-gnn" if words and PurePath(str(words[0])).stem == "minibatch-gnn" else None
 
 
-def begin(words, prog):
+def begin(words: Sequence[str], prog: str) -> tuple[int, int]:
     """Connect the ranks, if the words of a command line need several; return (rank, size).
 
     The size is 1 for a command that every process runs by itself. From here to `begun` the end of
@@ -136,13 +140,15 @@ def begin(words, prog):
     return rank, size
 
 
-def _guard(prog, rank):
+def _guard(prog: str, rank: int) -> None:
     """Let an uncaught error, and an early end of Python, end all ranks."""
 
-    def unhandled(kind, error, trace):
+    def unhandled(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
         end_all(a_line(prog, rank, error), rank, exit_status(error))
 
-    def left():
+    def left() -> None:
         end_all(f"{prog}: error: rank {rank}: Python ended before training\n", rank, 2)
 
     hook, sys.excepthook = sys.excepthook, unhandled
@@ -151,10 +157,10 @@ def _guard(prog, rank):
     _undo.append(lambda: atexit.unregister(left))
 
 
-def _guard_against_signals(prog, rank):
+def _guard_against_signals(prog: str, rank: int) -> None:
     """Let SIGTERM end all ranks. Within MPI_Init the handler would wait for the other ranks."""
 
-    def terminated(number, frame):
+    def terminated(number: int, frame: FrameType | None) -> None:
         end_all(f"{prog}: error: rank {rank}: ended by SIGTERM\n", rank, 128 + number)
 
     with suppress(ValueError):  # signals are the main thread's
@@ -163,13 +169,13 @@ def _guard_against_signals(prog, rank):
             _undo.append(lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 
 
-def begun():
+def begun() -> None:
     """End what `begin` began: from here on the program itself sees to errors."""
     while _undo:
         _undo.pop()()
 
 
-def a_line(prog, rank, error):
+def a_line(prog: str, rank: int, error: BaseException) -> str:
     """Return an error of one rank as one line."""
     if isinstance(error, KeyboardInterrupt):
         return f"{prog}: rank {rank}: interrupted\n"
@@ -177,14 +183,14 @@ def a_line(prog, rank, error):
     return f"{prog}: error: rank {rank}: {' '.join(words)}\n"
 
 
-def exit_status(error):
+def exit_status(error: BaseException) -> int:
     """Return the exit status of a process that an error ends, as a shell expects it."""
     if isinstance(error, KeyboardInterrupt):
         return 128 + getattr(error, "number", signal.SIGINT)  # of another signal, if it names one
     return getattr(error, "status", 2)
 
 
-def end_all(text, rank, status):
+def end_all(text: str, rank: int, status: int) -> NoReturn:
     """Show why this rank ends, and end all ranks; this function does not return.
 
     Parameters
@@ -213,7 +219,7 @@ def end_all(text, rank, status):
     os._exit(status)  # MPI may return before it ends this process
 
 
-def _ask_mpich(status):
+def _ask_mpich(status: int) -> None:
     """Ask MPICH's mpiexec to end the job: as MPI_Abort does, but before MPI_Init too, and silently.
 
     Another launcher does not understand, and ignores it.

@@ -4,9 +4,12 @@ The picture needs networkx and matplotlib; without them there is the table alone
 """
 
 import io
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl._support.reprs import score
 
@@ -16,7 +19,7 @@ SMALL_NODES, SMALL_EDGES = 40, 240  # of a graph that is drawn
 COLOURS = "#2f6fa8", "#b3561b", "#2e7d46", "#8250b5", "#b8324f", "#5f6b76"  # white is seen on each
 
 
-def card(title, rows, beside=""):
+def card(title: str, rows: Iterable[tuple[str, object]], beside: str = "") -> str:
     """Return HTML of an object: its title, facts as (name, value), and HTML beside them."""
     lines = "".join(
         f'<tr><td style="{CELL};opacity:0.65">{escape(str(name))}</td>'
@@ -29,7 +32,9 @@ def card(title, rows, beside=""):
     return f'<div style="display:flex;flex-wrap:wrap;gap:8px 36px">{facts}{beside}</div>'
 
 
-def graph_picture(graph, names=None, kinds=None):
+def graph_picture(
+    graph: Any, names: Sequence[Any] | NDArray[Any] | None = None, kinds: Any = None
+) -> str:
     """Return a small graph as SVG, its nodes coloured by their `kinds`; "" for any other."""
     if not 0 < graph.n <= SMALL_NODES or graph.e > SMALL_EDGES:
         return ""
@@ -61,12 +66,12 @@ def graph_picture(graph, names=None, kinds=None):
     return f'<svg role="img" aria-label="{graph.n} nodes and the edges between them"{svg}'
 
 
-def graph_html(graph):
+def graph_html(graph: Any) -> str:
     """Return what a notebook shows of a Graph."""
     return card(type(graph).__name__, _of_graph(graph), graph_picture(graph))
 
 
-def _of_graph(graph):
+def _of_graph(graph: Any) -> Iterator[tuple[str, object]]:
     yield "nodes", f"{graph.n:,}"
     if graph.e > MOST_ENTRIES:
         yield "entries", f"{graph.e:,}"
@@ -84,7 +89,7 @@ def _of_graph(graph):
         yield "relations", graph.relations
 
 
-def subgraph_html(sub):
+def subgraph_html(sub: Any) -> str:
     """Return what a notebook shows of a Subgraph; its nodes have their numbers in the parent."""
     rows = [*_of_graph(sub.graph)]
     if len(sub.nodes):
@@ -95,7 +100,7 @@ def subgraph_html(sub):
     return card("Subgraph", rows, graph_picture(sub.graph, sub.nodes))
 
 
-def mfg_html(mfg):
+def mfg_html(mfg: Any) -> str:
     """Return what a notebook shows of an MFG."""
     rows = [("roots", f"{len(mfg.nodes[-1]):,}"), ("nodes that are read", f"{len(mfg.nodes[0]):,}")]
     for l, block in enumerate(mfg.blocks, 1):
@@ -104,7 +109,7 @@ def mfg_html(mfg):
     return card("Message-flow graph", rows)
 
 
-def dataset_html(data):
+def dataset_html(data: Any) -> str:
     """Return what a notebook shows of a Dataset; a small graph is coloured by class."""
     several = data.labels.ndim == 2
     parts = (("training", data.train), ("validation", data.val), ("test", data.test))
@@ -119,7 +124,7 @@ def dataset_html(data):
     return card(f"Dataset {data.name}", rows, picture)
 
 
-def result_html(result):
+def result_html(result: Any) -> str:
     """Return what a notebook shows of a TrainResult."""
     rows = [
         ("validation F1-micro", score(result.val_f1)),
@@ -137,7 +142,7 @@ def result_html(result):
     return card("TrainResult", rows)
 
 
-def model_html(model):
+def model_html(model: Any) -> str:
     """Return what a notebook shows of a TrainedModel; its weights are listed when asked for."""
     settings = {key: value for key, value in model.architecture.items() if value not in (False, 0)}
     count = sum(W.size for W in model.weights.values())

@@ -4,7 +4,7 @@ import platform
 from pathlib import Path
 
 
-def processor():
+def processor() -> str:
     """Return the processor's name."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -1,6 +1,8 @@
 """What objects that hold arrays look like at a prompt: a line, with shapes for numbers."""
 
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +12,7 @@ ROOMS = (LONG, 60, 30)  # characters of each value, the first with which the who
 LONGEST = 300  # characters of the whole
 
 
-def shown(value, room=LONG):
+def shown(value: Any, room: int = LONG) -> str:
     """Return a value in a few words: a large array by dtype and shape, a long list by length."""
     if isinstance(value, np.ndarray):
         words = f"{value.tolist()}" if value.size <= FEW else ""
@@ -30,7 +32,7 @@ def shown(value, room=LONG):
     return words if len(words) <= room else f"{type(value).__name__}(..)"
 
 
-def _listed(parts, values, ends, room):
+def _listed(parts: Iterable[str], values: Collection[Any], ends: str, room: int) -> str:
     """Return as many parts as there is room for; where there is none for the first, the length."""
     inside: list[str] = []
     for part in parts:
@@ -43,7 +45,7 @@ def _listed(parts, values, ends, room):
     return f"{ends[0]}{', '.join(inside)}{ends[1]}"
 
 
-def line(name, values):
+def line(name: str, values: dict[str, Any]) -> str:
     """Return ``name(..)`` with the values by name, in at most `LONGEST` characters."""
     for room in ROOMS:
         parts = [f"{key}={shown(value, room)}" for key, value in values.items()]
@@ -54,12 +56,12 @@ def line(name, values):
     return words
 
 
-def one_line(text):
+def one_line(text: object) -> str:
     """Return `text` in one line: a character that would move a cursor is written as its escape."""
     return "".join(x if x.isprintable() else ascii(x)[1:-1] for x in str(text))
 
 
-def short_repr(self):
+def short_repr(self: Any) -> str:
     """Return the repr of a named tuple or a dataclass, its values in a few words each.
 
     What is None unless it is given is left out where it is.
@@ -73,15 +75,15 @@ def short_repr(self):
     return line(type(self).__name__, given)
 
 
-def showing(*names):
+def showing(*names: str) -> Callable[[Any], str]:
     """Return a ``__repr__`` that shows these attributes in a few words each."""
 
-    def __repr__(self):
+    def __repr__(self: Any) -> str:
         return line(type(self).__name__, {name: getattr(self, name) for name in names})
 
     return __repr__
 
 
-def score(value):
+def score(value: float | None) -> str:
     """Return an F1 as people read it; "-" for that of no nodes."""
     return "-" if value is None else f"{value:.4f}"

@@ -1,15 +1,20 @@
 """Argument checks shared by both packages, so that both raise the same errors."""
 
+from __future__ import annotations
+
 import math
 import os
+from collections.abc import Collection, Sequence
 from numbers import Integral, Real
 from pathlib import Path
 from types import GetSetDescriptorType
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from refimpl.hints import Ids
+from refimpl.hints import Ids, Mask, Words
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
 WORD = 2**64  # keys and counters live modulo this
@@ -18,8 +23,12 @@ WORD = 2**64  # keys and counters live modulo this
 KEPT = ("__class__", "__dict__", "__getattribute__", "__post_init__")
 LONGEST = 200  # characters of a value in a message
 
+V = TypeVar("V")
+Integer = TypeVar("Integer", bound=np.integer[Any])
+Vector: TypeAlias = np.ndarray[tuple[int], np.dtype[Integer]]
 
-def shown(value):
+
+def shown(value: object) -> str:
     """Return what a message says of a value: its `repr`, cut where it is long."""
     try:
         text = repr(value)
@@ -30,7 +39,7 @@ def shown(value):
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}.."
 
 
-def instance(name, value, kinds, wanted):
+def instance(name: str, value: V, kinds: tuple[Any, ...], wanted: str) -> V:
     """Return `value` if it is of one of `kinds` and keeps their members, or raise.
 
     Kernels index memory by what a class checked when an object was built. A member that a subclass
@@ -55,7 +64,7 @@ def instance(name, value, kinds, wanted):
     return value
 
 
-def integer(name, value, low, high=None) -> int:
+def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return `value` as an int in [low, high], or raise."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
         raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
@@ -66,12 +75,12 @@ def integer(name, value, low, high=None) -> int:
     return value
 
 
-def word(name, value) -> int:
+def word(name: str, value: Any) -> int:
     """Return `value` as an int in [0, 2**64), or raise."""
     return integer(name, value, 0, WORD - 1)
 
 
-def word_or_words(name, value):
+def word_or_words(name: str, value: Any) -> int | Words:
     """Return `value` as an int in [0, 2**64), or as an array if it is a uint64 array, or raise."""
     if not isinstance(value, np.ndarray):
         return word(name, value)
@@ -81,7 +90,9 @@ def word_or_words(name, value):
     return value if value.ndim else int(value)
 
 
-def real(name, value, low, *, strict=False, high=math.inf) -> float:
+def real(
+    name: str, value: Any, low: float, *, strict: bool = False, high: float = math.inf
+) -> float:
     """Return `value` as a finite float, at least (or above, if strict) `low`, at most `high`."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
@@ -96,7 +107,7 @@ def real(name, value, low, *, strict=False, high=math.inf) -> float:
     return value
 
 
-def rate(name, value) -> float:
+def rate(name: str, value: Any) -> float:
     """Return `value` as a float in [0, 1), or raise."""
     value = real(name, value, 0)
     if value >= 1:
@@ -104,7 +115,7 @@ def rate(name, value) -> float:
     return value
 
 
-def choice(name, value, allowed):
+def choice(name: str, value: V, allowed: Collection[str]) -> V:
     """Return `value` if it is one of `allowed`, or raise."""
     plain = isinstance(value, np.str_) or type(value).__eq__ is str.__eq__  # compares as a str does
     if not isinstance(value, str) or not plain or value not in allowed:
@@ -113,14 +124,14 @@ def choice(name, value, allowed):
     return value
 
 
-def switch(name, value):
+def switch(name: str, value: V) -> V:
     """Return `value` if it is True or False, or raise."""
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
     return value
 
 
-def path(name, value) -> Path:
+def path(name: str, value: Any) -> Path:
     """Return `value` as a Path, or raise."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a str or a Path, got {type(value).__name__}")
@@ -129,7 +140,9 @@ def path(name, value) -> Path:
     return Path(value)
 
 
-def sequence(name, value, of="integers", count=None) -> tuple:
+def sequence(
+    name: str, value: Any, of: str = "integers", count: int | None = None
+) -> tuple[Any, ...]:
     """Return `value` as a tuple, of `count` parts if that is given, or raise.
 
     No matrix of scipy.sparse: to take rows of a damaged one ends the process.
@@ -148,14 +161,14 @@ def sequence(name, value, of="integers", count=None) -> tuple:
     return parts
 
 
-def listed(name, value, of):
+def listed(name: str, value: object, of: str) -> tuple[Any, ...]:
     """Return a tuple or a list as a tuple, or raise: a subclass may change from read to read."""
     if not isinstance(value, tuple | list):
         raise TypeError(f"{name} must be a tuple or list of {of}, got {type(value).__name__}")
     return tuple(value)
 
 
-def record(name, value, kind):
+def record(name: str, value: object, kind: Any) -> Any:
     """Return the fields of the NamedTuple `kind` that `value` has, each read once, or raise."""
     if type(value) is kind:
         return value
@@ -167,7 +180,7 @@ def record(name, value, kind):
         ) from None
 
 
-def array(name, value) -> np.ndarray:
+def array(name: str, value: Any) -> NDArray[Any]:
     """Return `value` as an array, or raise."""
     if type(value) is np.ndarray:
         return value
@@ -179,7 +192,7 @@ def array(name, value) -> np.ndarray:
         raise ValueError(f"{name} must be an array, got {type(value).__name__}: {error}") from None
 
 
-def floats(name, value, shape, dtype=None) -> np.ndarray:
+def floats(name: str, value: Any, shape: Sequence[int | None], dtype: Any = None) -> NDArray[Any]:
     """Return `value` as a C-contiguous float array; None in `shape` accepts any length.
 
     With `dtype` given, the array must have just that dtype: no value is ever cast silently.
@@ -199,7 +212,7 @@ def floats(name, value, shape, dtype=None) -> np.ndarray:
     return plain(values)
 
 
-def positive(name, value, count) -> np.ndarray:
+def positive(name: str, value: Any, count: int) -> NDArray[np.float64]:
     """Return `value` as a float64 copy of `count` positive finite numbers, or raise."""
     values = array(name, value)
     if values.dtype.kind not in "fiu":
@@ -212,7 +225,7 @@ def positive(name, value, count) -> np.ndarray:
     return values
 
 
-def replaceable(arrays, *others):
+def replaceable(arrays: dict[str, NDArray[Any]], *others: NDArray[Any]) -> None:
     """Raise unless some arrays, by name, can be written over and have memory of their own."""
     for name, values in arrays.items():
         if not values.flags.writeable:
@@ -224,18 +237,18 @@ def replaceable(arrays, *others):
             )
 
 
-def plain(values, dtype=None) -> np.ndarray:
+def plain(values: Any, dtype: Any = None) -> NDArray[Any]:
     """Return an array as memory that kernels may read: C-contiguous, and aligned to its dtype."""
     values = np.ascontiguousarray(values, dtype)
     return values if values.flags.aligned else values.copy()
 
 
-def is_plain(array):
+def is_plain(array: NDArray[Any]) -> bool:
     """Say whether kernels may read an array where it is."""
     return array.flags.c_contiguous and array.flags.aligned
 
 
-def float_dtype(name, value) -> np.dtype:
+def float_dtype(name: str, value: Any) -> np.dtype[Any]:
     """Return `value` as float32 or float64, or raise."""
     try:
         dtype = np.dtype(value)
@@ -246,7 +259,7 @@ def float_dtype(name, value) -> np.dtype:
     return dtype
 
 
-def ids(name, value, low, high, dtype) -> np.ndarray:
+def ids(name: str, value: Any, low: int, high: int, dtype: type[Integer]) -> Vector[Integer]:
     """Return a copy of `value`, 1-D, C-contiguous integers in [low, high), or raise.
 
     Memory is indexed by them, and another thread may write to `value` meanwhile: it is the copy
@@ -264,7 +277,7 @@ def ids(name, value, low, high, dtype) -> np.ndarray:
     return np.ascontiguousarray(values, dtype=dtype)
 
 
-def mask(name, value, count) -> np.ndarray:
+def mask(name: str, value: Any, count: int) -> Mask:
     """Return a copy of `value`, a C-contiguous array of `count` bools, or raise.
 
     A copy as those of `ids`: arrays are made as long as there are true entries.
@@ -274,10 +287,11 @@ def mask(name, value, count) -> np.ndarray:
         raise TypeError(f"{name} must hold bools, got dtype {values.dtype}")
     if values.shape != (count,):
         raise ValueError(f"{name} must have shape ({count},), got {values.shape}")
-    return values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
+    kept: Mask = values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
+    return kept
 
 
-def positions(name, value, count, e=None) -> np.ndarray:
+def positions(name: str, value: Any, count: int, e: int | None = None) -> NDArray[Any]:
     """Return a copy of `value`, `count` positions in [0, e) (default: `count`), or raise."""
     e = count if e is None else e
     array = ids(name, value, 0, e, position_dtype(e))
@@ -286,12 +300,12 @@ def positions(name, value, count, e=None) -> np.ndarray:
     return array
 
 
-def position_dtype(e):
+def position_dtype(e: int) -> type[Any]:
     """Return the smaller of the two types of positions that holds any of e."""
     return np.int32 if e < 2**31 else np.int64
 
 
-def node_set(name, value, n) -> Ids:
+def node_set(name: str, value: Any, n: int) -> Ids:
     """Return a copy of `value`, int32 node ids in [0, n), strictly ascending, or raise."""
     nodes = ids(name, value, 0, n, np.int32)
     if np.any(nodes[1:] <= nodes[:-1]):

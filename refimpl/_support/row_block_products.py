@@ -8,24 +8,30 @@ rows, the last one filled up with zeros. R is the largest of a few for which a t
 shape, gives equal rows equal results; a product of one row has one place only.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 SIZES = (192, 8, 1)  # 192 divides by the heights of all tiles that kernels are known to have
 RESULTS = 256  # numbers of a row that trials compare, at least
 TRIALS = 4  # at least: a column that may differ does so in more than half of them
 NARROW = 8  # columns that are computed again together: the width of vectors, or of two
 
+Product: TypeAlias = Callable[..., object]
+
 # Whether such a block is in force: `alike.get()`.
 alike: ContextVar[bool] = ContextVar("alike", default=False)
 
 
 @contextmanager
-def rows_alike():
+def rows_alike() -> Iterator[None]:
     """A block in which a row of a dense product depends on nothing but its own factors."""
     token = alike.set(True)
     try:
@@ -48,7 +54,14 @@ class Parts(NamedTuple):
     again: tuple[slice, ...]
 
 
-def product_of_parts(product, A, B, C, bias=None, **options):
+def product_of_parts(
+    product: Product,
+    A: NDArray[Any],
+    B: NDArray[Any],
+    C: NDArray[Any],
+    bias: NDArray[Any] | None = None,
+    **options: Any,
+) -> None:
     """Write A B + bias to C by products of R rows each; the bias may be None.
 
     ``product(A, B, C, R, **options)`` writes A B to C for a multiple of R rows, by products of R;
@@ -63,7 +76,15 @@ def product_of_parts(product, A, B, C, bias=None, **options):
         C[:, columns] = out[:, : some.shape[1]]
 
 
-def _product(product, A, B, C, rows, bias, options):
+def _product(
+    product: Product,
+    A: NDArray[Any],
+    B: NDArray[Any],
+    C: NDArray[Any],
+    rows: int,
+    bias: NDArray[Any] | None,
+    options: dict[str, Any],
+) -> None:
     """As `product_of_parts`, for R rows and all columns alike."""
     if bias is not None:
         options = {**options, "bias": bias}
@@ -78,7 +99,7 @@ def _product(product, A, B, C, rows, bias, options):
 
 
 @cache
-def parts_of(product, dtype, inner, cols):
+def parts_of(product: Product, dtype: np.dtype[Any], inner: int, cols: int) -> Parts:
     """Return the Parts of products with (inner, cols) matrices: equal rows have had equal results.
 
     Columns are judged in groups of `NARROW`: what a kernel does otherwise, it does for vectors.
@@ -94,7 +115,7 @@ def parts_of(product, dtype, inner, cols):
     return Parts(SIZES[-1], ())
 
 
-def _unlike(product, dtype, inner, cols, rows):
+def _unlike(product: Product, dtype: np.dtype[Any], inner: int, cols: int, rows: int) -> list[int]:
     """Return where the groups of columns begin in which equal rows have had unequal results."""
     rng, unlike = np.random.default_rng(0), np.zeros(cols, bool)
     for _ in range(max(TRIALS, -(-RESULTS // max(cols, 1)))):

@@ -4,16 +4,24 @@ SciPy's own conversions trust the members of a matrix: a wrong one ends the proc
 another matrix. Here each member is read once, copied and checked, and no routine of SciPy runs.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from itertools import chain
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl._support import require
+from refimpl.hints import Absent, Ids, Positions
 
 MOST_NODES = 2**31 - 1
 
+Held: TypeAlias = tuple[Ids | Absent, Ids, Positions | Absent, NDArray[Any]]
 
-def read_matrix(source):
+
+def read_matrix(source: Any) -> tuple[int, Ids | Absent, Ids, Positions | Absent, NDArray[Any]]:
     """Return (n, row, col, indptr, data) of a square matrix: row or indptr is None.
 
     Explicit zeros are entries. Only the format DIA, which stores whole diagonals, has none.
@@ -26,7 +34,7 @@ def read_matrix(source):
     return n, *read_entries(source, n, n)
 
 
-def read_entries(source, n, m):
+def read_entries(source: Any, n: int, m: int) -> Held:
     """Return (row, col, indptr, data) of a matrix of n rows and m columns, as `read_matrix`."""
     form = require.choice("source.format", member(source, "format"), tuple(FORMATS))
     row, col, indptr, data = FORMATS[form](source, n, m)
@@ -35,7 +43,7 @@ def read_entries(source, n, m):
     return row, col, indptr, data
 
 
-def member(source, name):
+def member(source: object, name: str) -> Any:
     """Return an attribute of a matrix, or raise."""
     try:
         return getattr(source, name)
@@ -43,13 +51,20 @@ def member(source, name):
         raise ValueError(f"source must be a matrix of scipy.sparse with {name}") from None
 
 
-def check_node_count(n):
+def check_node_count(n: int) -> None:
     """Raise unless a graph may have `n` nodes."""
     if n > MOST_NODES:
         raise OverflowError(f"a graph has at most {MOST_NODES} nodes, got n = {require.shown(n)}")
 
 
-def checked_csr(indptr, indices, columns, dtype=np.int64, name="", rows=None):
+def checked_csr(
+    indptr: Any,
+    indices: Any,
+    columns: int,
+    dtype: type[np.integer[Any]] = np.int64,
+    name: str = "",
+    rows: int | None = None,
+) -> tuple[Positions, Any]:
     """Return the two arrays of a CSR matrix, copied, the indices as `dtype`, or raise.
 
     `name` is what errors put before the names of the arrays. With `rows` given, the matrix must
@@ -67,7 +82,7 @@ def checked_csr(indptr, indices, columns, dtype=np.int64, name="", rows=None):
     return indptr, col
 
 
-def _data(source, *lengths):
+def _data(source: Any, *lengths: int) -> NDArray[Any]:
     """Return the values, an array that begins with these lengths, or raise."""
     data = require.array("source.data", member(source, "data"))
     if data.shape[: len(lengths)] != lengths:
@@ -75,23 +90,23 @@ def _data(source, *lengths):
     return data
 
 
-def _compressed(source, rows, columns):
+def _compressed(source: Any, rows: int, columns: int) -> tuple[Positions, Ids]:
     """Return indptr and indices of a matrix of `rows` and `columns`, or of blocks."""
     indptr, indices = member(source, "indptr"), member(source, "indices")
     return checked_csr(indptr, indices, columns, np.int32, "source.", rows)
 
 
-def _csr(source, n, m):
+def _csr(source: Any, n: int, m: int) -> Held:
     indptr, col = _compressed(source, n, m)
     return None, col, indptr, _flat(_data(source, col.size))
 
 
-def _csc(source, n, m):
+def _csc(source: Any, n: int, m: int) -> Held:
     indptr, row = _compressed(source, m, n)
     return row, _repeated(indptr), None, _flat(_data(source, row.size))
 
 
-def _bsr(source, n, m):
+def _bsr(source: Any, n: int, m: int) -> Held:
     data = _data(source)
     if data.ndim != 3 or 0 in data.shape[1:] or n % data.shape[1] or m % data.shape[2]:
         raise ValueError(
@@ -108,18 +123,18 @@ def _bsr(source, n, m):
     return row, col, None, data.reshape(-1)
 
 
-def _repeated(indptr):
+def _repeated(indptr: Positions) -> Ids:
     """Return the row of every entry."""
     return np.repeat(np.arange(indptr.size - 1, dtype=np.int32), np.diff(indptr))
 
 
-def _flat(data):
+def _flat(data: NDArray[Any]) -> NDArray[Any]:
     if data.ndim != 1:
         raise ValueError(f"source.data must be 1-D, got shape {data.shape}")
     return data
 
 
-def _coo(source, n, m):
+def _coo(source: Any, n: int, m: int) -> Held:
     row = require.ids("source.row", member(source, "row"), 0, n, np.int32)
     col = require.ids("source.col", member(source, "col"), 0, m, np.int32)
     if row.size != col.size:
@@ -127,7 +142,7 @@ def _coo(source, n, m):
     return row, col, None, _flat(_data(source, row.size))
 
 
-def _dia(source, n, m):
+def _dia(source: Any, n: int, m: int) -> Held:
     low, high = 1 - max(n, 1), max(m, 1)
     offsets = require.ids("source.offsets", member(source, "offsets"), low, high, np.int64)
     if np.unique(offsets).size != offsets.size:
@@ -143,7 +158,7 @@ def _dia(source, n, m):
     return row[held].astype(np.int32), col[held].astype(np.int32), None, data[held]
 
 
-def _lil(source, n, m):
+def _lil(source: Any, n: int, m: int) -> Held:
     rows, values = (_lists(source, name, n) for name in ("rows", "data"))
     lengths = [len(row) for row in rows]
     if lengths != [len(row) for row in values]:
@@ -154,7 +169,7 @@ def _lil(source, n, m):
     return _repeated(indptr), col, None, _numbers("data", chain.from_iterable(values))
 
 
-def _lists(source, name, n):
+def _lists(source: Any, name: str, n: int) -> list[tuple[Any, ...]]:
     """Return the lists of a matrix in the format LIL as tuples, one a row."""
     lists = member(source, name)
     if not isinstance(lists, np.ndarray) or require.array(name, lists).shape != (n,):
@@ -165,7 +180,7 @@ def _lists(source, name, n):
     return [tuple(row) for row in lists]
 
 
-def _numbers(name, values):
+def _numbers(name: str, values: Iterable[Any]) -> NDArray[Any]:
     """Return some numbers as a 1-D array, or raise."""
     values = list(values)
     found = require.array(f"source.{name}", values) if values else np.empty(0)
@@ -174,7 +189,7 @@ def _numbers(name, values):
     return found
 
 
-def _dok(source, n, m):
+def _dok(source: Any, n: int, m: int) -> Held:
     try:
         pairs = [(tuple(key), value) for key, value in source.items()]
     except Exception as error:  # of keys that are no tuples
@@ -189,7 +204,7 @@ def _dok(source, n, m):
     return row, col, None, _numbers("data", (value for _, value in pairs))
 
 
-FORMATS = {
+FORMATS: dict[str, Callable[[Any, int, int], Held]] = {
     "csr": _csr,
     "csc": _csc,
     "bsr": _bsr,

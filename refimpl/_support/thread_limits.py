@@ -3,18 +3,23 @@
 BLAS runs on one thread: parallelism is OpenMP's, and results never depend on the core count.
 """
 
+from __future__ import annotations
+
 import os
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from functools import cache
 from threading import RLock, get_ident
-from typing import Any
+from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
 from refimpl._support import adversarial
+
+R = TypeVar("R")
 
 Threads = adversarial.WorstThreads if adversarial.ON else ThreadPoolExecutor
 
@@ -27,7 +32,7 @@ _users: Counter[int] = Counter()  # Python thread -> its blocks in which BLAS ha
 _limits: Any = None
 
 
-def in_background(flag, function, *args):
+def in_background(flag: bytearray, function: Callable[..., R], *args: Any) -> R:
     """Call a function that ends early once ``flag[0]`` is not 0; no profile is in force in it."""
     context = Context()
     context.run(unwanted.set, flag)
@@ -41,19 +46,19 @@ class Worker:
     that its caller has at the time. No profile is in force in the calls.
     """
 
-    def __init__(self):
-        self._libraries = None
+    def __init__(self) -> None:
+        self._libraries: Any = None
         self._begin()
 
-    def _begin(self):
+    def _begin(self) -> None:
         self._process, self._unwanted = os.getpid(), bytearray(1)
         self._executor = Threads(1, thread_name_prefix="minibatch-gnn-pool")
 
-    def forked(self):
+    def forked(self) -> bool:
         """Whether this is a child of the process whose thread it was: no call of it ends here."""
         return self._process != os.getpid()
 
-    def start(self, function, *args):
+    def start(self, function: Callable[..., R], *args: Any) -> Future[R]:
         """Call ``function(*args)`` in the thread; return the Future of its result."""
         if self.forked():
             self._begin()
@@ -62,32 +67,37 @@ class Worker:
         limits = [(library, library.num_threads) for library in self._libraries]
         return self._executor.submit(_call_under, limits, self._unwanted, function, args)
 
-    def close(self):
+    def close(self) -> None:
         """End the call under way where it can be, forget those that wait, and end the thread."""
         self._unwanted[0] = 1
         if not self.forked():
             self._executor.shutdown(cancel_futures=True)
 
 
-def _call_under(limits, flag, function, args):
+def _call_under(
+    limits: Iterable[tuple[Any, int]],
+    flag: bytearray,
+    function: Callable[..., R],
+    args: tuple[Any, ...],
+) -> R:
     for library, threads in limits:
         library.set_num_threads(threads)
     return in_background(flag, function, *args)
 
 
 @cache
-def _blas():
+def _blas() -> Any:
     """Return the controller of BLAS alone: what is restored would else be OpenMP's threads too."""
     return ThreadpoolController().select(user_api="blas")
 
 
-def blas_was_loaded():
+def blas_was_loaded() -> None:
     """Look for BLAS libraries anew: to be called after an import that loads one."""
     _blas.cache_clear()
 
 
 @contextmanager
-def one_blas_thread():
+def one_blas_thread() -> Iterator[None]:
     """A block in which BLAS uses one thread, about 10 microseconds dear.
 
     The limit holds for the whole process, so the first block sets it and the last one lifts it.
@@ -108,7 +118,7 @@ def one_blas_thread():
                 _leave([me])
 
 
-def _leave(threads):
+def _leave(threads: list[int]) -> None:
     """Forget threads that have no block any more; lift the limit where none is left."""
     for thread in threads:
         del _users[thread]
@@ -118,7 +128,7 @@ def _leave(threads):
 
 
 @contextmanager
-def _heard():
+def _heard() -> Iterator[None]:
     """Set limits from any thread: threadpoolctl 3.8 else obeys the one that set the first alone."""
     forget = getattr(OpenBLASController, "clear_controlling_thread", lambda force: None)
     forget(force=True)
@@ -126,16 +136,16 @@ def _heard():
     forget(force=True)
 
 
-def _before_fork():
+def _before_fork() -> None:
     """Let no other thread have the lock, and no limit be half set, in the moment of the fork."""
     _lock.acquire()
 
 
-def _in_parent():
+def _in_parent() -> None:
     _lock.release()
 
 
-def _in_child():
+def _in_child() -> None:
     """Go on with the one thread that is left, its blocks, and a new lock."""
     global _lock
     _lock = RLock()

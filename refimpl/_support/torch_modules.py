@@ -1,7 +1,9 @@
 """PyTorch and what is built on it, imported when they are used."""
 
+from typing import Any
 
-def torch_alone():
+
+def torch_alone() -> Any:
     """Return the module torch, or raise ImportError that says how."""
     try:
         import torch
@@ -12,7 +14,7 @@ def torch_alone():
     return torch
 
 
-def libraries():
+def libraries() -> tuple[Any, Any]:
     """Return the modules (torch, torch_geometric.data), or raise ImportError that says how."""
     try:
         import torch

@@ -4,14 +4,22 @@ What a header promises is compared with what the file holds before memory is tak
 Nothing is ever unpickled.
 """
 
+from __future__ import annotations
+
 import math
 import os
 import re
 import zipfile
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
+from refimpl.hints import FilePath
 
 LEAST_LIMIT, GROWTH = 2**28, 100
 OFFSET = 8  # bytes, of a row of a graph
@@ -25,9 +33,13 @@ SHAPE = r"""['"]shape['"]\s*:\s*\((?P<shape>(?:\s*\d{1,19}L?\s*,)*(?:\s*\d{1,19}
 PAIR = re.compile(rf"\s*(?:{DTYPE}|{ORDER}|{SHAPE})\s*(?:,|$)")
 NUMBERS = re.compile(r"[<>|=]?(\?|[biufc]\d{1,2}|[SU]\d{1,9})")
 
+Header: TypeAlias = tuple[np.dtype[Any], tuple[int, ...], Literal["C", "F"]]
+
 
 @contextmanager
-def reading(path, kind, wrong="cannot be read as"):
+def reading(
+    path: FilePath, kind: str, wrong: str = "cannot be read as"
+) -> Iterator[BufferedReader]:
     """Open `path` to read bytes; any error inside becomes a ValueError that names the file.
 
     A file that cannot be opened raises as usual (FileNotFoundError, PermissionError); what is no
@@ -48,7 +60,7 @@ def reading(path, kind, wrong="cannot be read as"):
 
 
 @contextmanager
-def naming(path):
+def naming(path: FilePath) -> Iterator[None]:
     """Put the name of a file before the text of a ValueError or TypeError inside.
 
     A text that begins with the name of a file with an ending keeps the one it has. An
@@ -62,22 +74,22 @@ def naming(path):
         raise kind(str(error) if named else f"{path}: {error}") from error
 
 
-def real_name(path):
+def real_name(path: FilePath) -> str:
     """Return the name of a file or folder where links to it are followed, "" for a root."""
     return Path(os.path.realpath(path)).name
 
 
-def has_ending(path, *endings):
+def has_ending(path: FilePath, *endings: str) -> bool:
     """Say whether a path has one of these endings, in either case, and is no folder."""
     return str(path).lower().endswith(endings) and not Path(path).is_dir()
 
 
-def size_of(file):
+def size_of(file: IO[bytes]) -> int:
     """Return the size of an open file in bytes."""
     return os.fstat(file.fileno()).st_size
 
 
-def check_growth(what, count, size):
+def check_growth(what: str, count: int, size: int) -> None:
     """Raise ValueError if `count` bytes for `what` are too many for `size` bytes read.
 
     256 MiB are never too many, nor is 100 times the size.
@@ -87,17 +99,17 @@ def check_growth(what, count, size):
         raise ValueError(f"{what} would take {count} bytes, at most {most} for {size} in the file")
 
 
-def check_nodes(n, size):
+def check_nodes(n: int, size: int) -> None:
     """Raise ValueError if a graph of `n` nodes is too large for `size` bytes read."""
     check_growth(f"a graph of {n} nodes", n * OFFSET, size)
 
 
-def read_npy(file):
+def read_npy(file: IO[bytes]) -> NDArray[Any]:
     """Return the array in an open .npy file; nothing may stand behind it."""
     return _array(file, size_of(file))
 
 
-def map_npy(file):
+def map_npy(file: IO[bytes]) -> Any:
     """Return the array in an open .npy file, mapped into memory, read-only."""
     dtype, shape, order = _header(file, size_of(file))
     if 0 in shape or not dtype.itemsize:  # there is nothing to map
@@ -105,7 +117,7 @@ def map_npy(file):
     return np.memmap(file, dtype, "r", file.tell(), shape, order)
 
 
-def read_npz(file):
+def read_npz(file: IO[bytes]) -> Any:
     """Return the arrays in an open .npz file by their names."""
     arrays = {}
     with zipfile.ZipFile(file) as archive:
@@ -135,11 +147,11 @@ class NpyStream:
         In which it is stored, and read.
     """
 
-    def __init__(self, file, size):
+    def __init__(self, file: IO[bytes], size: int) -> None:
         self.dtype, self.shape, self.order = _header(file, size)
         self.file, self.left = file, math.prod(self.shape)
 
-    def take(self, count):
+    def take(self, count: int) -> NDArray[Any]:
         """Return the next numbers, 1-D: `count` of them, or as many as there are."""
         flat = np.empty(min(count, self.left), self.dtype)
         _fill(self.file, flat)
@@ -148,14 +160,14 @@ class NpyStream:
             raise ValueError("there are data behind its array")
         return flat
 
-    def skip(self, count):
+    def skip(self, count: int) -> None:
         """Go past `count` numbers."""
         self.file.seek(count * self.dtype.itemsize, os.SEEK_CUR)
         self.left -= count
 
 
 @contextmanager
-def streaming_npz(path, kind):
+def streaming_npz(path: FilePath, kind: str) -> Iterator[Callable[[str], NpyStream]]:
     """Give a function that opens an array of an .npz file as an NpyStream, anew each time.
 
     Errors are as in `reading`; one is that an array is far larger than the file: see
@@ -163,7 +175,7 @@ def streaming_npz(path, kind):
     """
     with reading(path, kind) as file, zipfile.ZipFile(file) as archive:
 
-        def open_array(name):
+        def open_array(name: str) -> NpyStream:
             try:
                 member = archive.getinfo(f"{name}.npy")
             except KeyError:
@@ -176,7 +188,7 @@ def streaming_npz(path, kind):
         yield open_array
 
 
-def _array(file, size):
+def _array(file: IO[bytes], size: int) -> NDArray[Any]:
     """Return the array of a .npy file of `size` bytes."""
     dtype, shape, order = _header(file, size)
     flat = np.zeros(math.prod(shape), dtype)
@@ -186,7 +198,7 @@ def _array(file, size):
     return flat.reshape(shape[::-1]).T if order == "F" else flat.reshape(shape)
 
 
-def _fill(file, flat):
+def _fill(file: Any, flat: NDArray[Any]) -> None:
     """Read an array's data from an open file."""
     left = flat.view(np.uint8).data if flat.nbytes else memoryview(b"")
     while left:
@@ -196,7 +208,7 @@ def _fill(file, flat):
         left = left[count:]
 
 
-def _header(file, size):
+def _header(file: IO[bytes], size: int) -> Header:
     """Return dtype, shape and order of a .npy file of `size` bytes; the data come next."""
     start = file.read(8)
     wide = start[6:] in (b"\2\0", b"\3\0")
@@ -214,7 +226,7 @@ def _header(file, size):
     return dtype, shape, order
 
 
-def _parsed(header):
+def _parsed(header: str) -> Header:
     """Return dtype, shape and order of the text of a header, the Python literal of a dict."""
     header = header.strip()
     inside = header[1:-1].strip()

@@ -1,24 +1,31 @@
 """Files that are there whole or not at all, whatever fails while they are written."""
 
+from __future__ import annotations
+
 import errno
 import io
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refimpl.hints import FilePath
 
 # Of a folder: some file systems cannot be asked to keep what they hold.
 NO_SYNC = (errno.EACCES, errno.EBADF, errno.EINVAL, errno.ENOTSUP)
 
 
-def is_replaceable(path):
+def is_replaceable(path: FilePath) -> bool:
     """Say whether a file may be put there: there is nothing, or an ordinary file."""
     return Path(path).is_file() or not Path(path).exists()
 
 
 @contextmanager
-def replacing(path):
+def replacing(path: FilePath) -> Iterator[io.BufferedRandom]:
     """Give a new binary file, which stands at `path` once the block has ended without an error.
 
     The file is on disk before it takes the name, so what is at `path` is always whole: what was
@@ -53,7 +60,7 @@ def replacing(path):
             temporary.unlink(missing_ok=True)
 
 
-def sync_folder(folder):
+def sync_folder(folder: FilePath) -> None:
     """Make the names in a folder last through a loss of power, where the system can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
@@ -68,19 +75,19 @@ def sync_folder(folder):
             raise OSError(error.errno, error.strerror) from error
 
 
-def about(path, error):
+def about(path: FilePath, error: OSError) -> OSError:
     """Return an OSError as it is, with `path` as its file."""
     if error.errno is None:
         return OSError(f"{path}: {error}")
     return OSError(error.errno, error.strerror, str(path))
 
 
-def temporary_beside(path):
+def temporary_beside(path: Path) -> Path:
     """Return a new name for a temporary file of this process in the folder of `path`."""
     return path.with_name(f"{path.name}.{mark()}.{secrets.token_hex(4)}.tmp")
 
 
-def mark():
+def mark() -> str:
     """Return 16 random hexadecimal digits that the names of this process's temporary files bear.
 
     A run notes its mark in the lock of its folder. The next run can then tell the leftovers of a
@@ -90,11 +97,11 @@ def mark():
 
 
 @cache
-def _mark_of(_pid):
+def _mark_of(_pid: int) -> str:
     return secrets.token_hex(8)
 
 
-def remove_leftovers(folder, mark):
+def remove_leftovers(folder: Path, mark: str) -> None:
     """Remove the temporary files in `folder` that a dead process left.
 
     Parameters

@@ -6,21 +6,28 @@ hi - 1, where mid is lo plus the largest power of two below hi - lo. A rank adds
 tree that have only its own workers; sums above these parts are added where several ranks meet.
 """
 
+from __future__ import annotations
+
 import pickle
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from refimpl.hints import Matrix
 from refimpl.loader.distributed import DistributedFeatures
+from refimpl.loader.mpi import Communicator
 
 MOST = 2**31 - 1  # bytes of a message: MPI counts in an int
 
 
-def everyones(comm, value):
+def everyones(comm: Communicator, value: object) -> list[Any]:
     """Return what each rank has given, on every rank (collective)."""
     return swapped(comm, [value] * comm.size)
 
 
-def check_alike(comm, facts):
+def check_alike(comm: Communicator, facts: dict[str, Any]) -> None:
     """Raise ValueError on every rank unless all have the same facts, a dict (collective)."""
     first, *others = everyones(comm, facts)
     for rank, other in enumerate(others, start=1):
@@ -29,13 +36,13 @@ def check_alike(comm, facts):
             raise ValueError(f"rank {rank} differs from rank 0 in its {', '.join(differing)}")
 
 
-def to_first(comm, value):
+def to_first(comm: Communicator, value: object) -> Any:
     """Return what each rank has given, on rank 0; None on the others (collective)."""
     found = swapped(comm, [value] + [None] * (comm.size - 1))
     return found if comm.rank == 0 else None
 
 
-def swapped(comm, values):
+def swapped(comm: Communicator, values: Sequence[object]) -> list[Any]:
     """Send ``values[k]`` to rank k; return what each rank sent (collective).
 
     They go as pickles, which is safe between the processes of one run.
@@ -45,7 +52,7 @@ def swapped(comm, values):
     most = MOST // comm.size  # so that what a rank gets at a time can be counted too
     mine = np.array(max(-(-len(one) // most) for one in sent), np.int64)
     turns = int(comm.all_gather(mine).max())
-    found: list[list] = [[] for _ in sent]
+    found: list[list[NDArray[Any]]] = [[] for _ in sent]
     for turn in range(turns):
         parts = comm.exchange([one[turn * most : (turn + 1) * most] for one in sent])
         for of_rank, part in zip(found, parts, strict=True):
@@ -53,12 +60,12 @@ def swapped(comm, values):
     return [pickle.loads(np.concatenate(of_rank).data) for of_rank in found]
 
 
-def halves(lo, hi):
+def halves(lo: int, hi: int) -> int:
     """Return where the tree cuts the workers lo .. hi - 1, at least two."""
     return lo + (1 << (hi - lo - 1).bit_length() - 1)
 
 
-def total(lo, hi, part):
+def total(lo: int, hi: int, part: Callable[[int], Any]) -> Any:
     """Return the sum of ``part(w)`` over the workers w = lo .. hi - 1; they are called in order.
 
     `part` returns arrays, or numbers; the result is a new one, unless it is of one worker.
@@ -70,7 +77,7 @@ def total(lo, hi, part):
     return left + total(mid, hi, part)
 
 
-def within(first, last, lo, hi):
+def within(first: int, last: int, lo: int, hi: int) -> list[tuple[int, int]]:
     """Return the largest parts (lo, hi) of a tree that have no worker but first .. last - 1.
 
     In order; (lo, hi) is the tree. There are at most two for each of its levels.
@@ -83,7 +90,7 @@ def within(first, last, lo, hi):
     return within(first, last, lo, mid) + within(first, last, mid, hi)
 
 
-def total_of_parts(lo, hi, parts):
+def total_of_parts(lo: int, hi: int, parts: dict[tuple[int, int], Any]) -> Any:
     """Return the sum over the workers lo .. hi - 1 from those over parts of the tree."""
     if (lo, hi) in parts:
         return parts[lo, hi]
@@ -101,17 +108,17 @@ class SharedRows:
         The rows that this rank has computed.
     """
 
-    def __init__(self, comm, share):
+    def __init__(self, comm: Communicator, share: Any) -> None:
         self.share = share
         mine = np.ascontiguousarray(share.take(None, slice(None)))
         self.rows = DistributedFeatures(comm, mine)
 
-    def take(self, gnn, at):
+    def take(self, gnn: object, at: slice | NDArray[Any]) -> Matrix[Any]:
         """Return the rows at some places, an array or a slice."""
         at = np.arange(self.rows.n)[at] if isinstance(at, slice) else at
         return self.rows.fetch_one_sided(at).rows
 
-    def close(self):
+    def close(self) -> None:
         """Take the windows away, and forget the rows."""
         self.rows.close()
         self.share.close()

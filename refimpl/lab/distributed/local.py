@@ -4,12 +4,18 @@ JPDC'21 section 8 says that "shuffling of the node and edge data is required" an
 a best probability for it, but gives no algorithm: what follows is this project's own.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from refimpl.graph import Graph
+from refimpl.hints import Ids, Integers
+from refimpl.lab.training.methods.base import Iterations, Step
 from refimpl.lab.training.methods.cluster import grow_clusters
 from refimpl.lab.training.run import Run
 from refimpl.profiling import timed
@@ -20,12 +26,12 @@ class EmptyPart(ValueError):
     """A part of the graph has none of the nodes that a batch is drawn from."""
 
 
-def first_parts(graph, workers, seed):
+def first_parts(graph: Graph, workers: int, seed: int) -> Ids:
     """Return the part of each node before the first epoch: clusters, one for each worker."""
     return grow_clusters(graph, workers, key(seed, PARTS, 0))
 
 
-def shuffled(parts, share, seed, epoch):
+def shuffled(parts: Ids, share: float, seed: int, epoch: int) -> Ids:
     """Return the part of each node after an epoch: a share of each part's nodes change places.
 
     Of each part of s nodes round(share s) are drawn, those with the smallest numbers of the stream
@@ -81,40 +87,40 @@ class PartRun(Run):
     before: int = 0
 
     @property
-    def number(self):
+    def number(self) -> int:
         """The number of the minibatch under way among those of all workers."""
         return self.state.iterations * self.workers + self.worker
 
     @property
-    def begun(self):
+    def begun(self) -> int:
         """How many minibatches of this epoch have been gone over here."""
         return self.state.iterations - self.before
 
     @property
-    def graph(self):
+    def graph(self) -> Any:
         """The graph of the part."""
         return self.part
 
     @cached_property
-    def roots(self):
+    def roots(self) -> Ids:
         """The nodes of the part that the loss is taken over; each minibatch asks for them."""
         chosen = self.dataset.roots
         return np.flatnonzero(np.isin(self.nodes, chosen)).astype(np.int32)
 
-    def load(self, nodes=None):
+    def load(self, nodes: Integers | None = None) -> Any:
         """Return the features of some nodes of the part."""
         every = np.arange(len(self.nodes)) if nodes is None else nodes
         return self.gnn.loader.gather_rows(self.X, every, dtype=self.dtype)
 
-    def labels(self, nodes):
+    def labels(self, nodes: Any) -> Any:
         """Return the labels of some nodes of the part; see `Run`."""
         return super().labels(self.nodes[nodes])
 
-    def ahead(self, minibatches, inputs):
+    def ahead(self, minibatches: Any, inputs: Callable[[Any], Any]) -> Any:
         """Return the minibatches: their features are here."""
         return minibatches
 
-    def adam(self):
+    def adam(self) -> None:
         """Return None: the mean over all workers moves the weights."""
 
 
@@ -132,27 +138,27 @@ class LocalIterations:
 
     cache = None
 
-    def __init__(self, run):
+    def __init__(self, run: Run) -> None:
         self.run, self.moved, self.epoch = run, 0, -1
-        self.of_workers: dict[int, Any] = {}
+        self.of_workers: dict[int, Iterations] = {}
         self.runs: dict[int, PartRun] = {}
         with timed("sampling"):
             self.parts = first_parts(run.graph, run.turns.workers, run.config.rng)
             for epoch in range(1, len(run.state.history) + 1):
                 self._shuffle(epoch)
 
-    def _shuffle(self, epoch):
+    def _shuffle(self, epoch: int) -> None:
         config = self.run.config
         self.parts = shuffled(self.parts, config.shuffle, config.rng, epoch)
 
-    def iteration(self):
+    def iteration(self) -> Step:
         """Go over the next minibatch of the worker whose turn it is; return its `Step`."""
         epoch, worker = len(self.run.state.history), self.run.worker
         if epoch != self.epoch:
             self._begin(epoch)
         return self.of_workers[worker].iteration()
 
-    def _begin(self, epoch):
+    def _begin(self, epoch: int) -> None:
         """Take up the parts of an epoch."""
         if self.epoch >= 0:
             with timed("sampling"):
@@ -166,7 +172,7 @@ class LocalIterations:
             self.of_workers[worker] = part.config.method.start(part)
 
     @timed("sampling")
-    def _part_run(self, worker):
+    def _part_run(self, worker: int) -> PartRun:
         """Return the run of a worker in its part of this epoch."""
         run, before = self.run, self.runs.get(worker)
         nodes = np.flatnonzero(self.parts == worker).astype(np.int32)
@@ -175,7 +181,7 @@ class LocalIterations:
         return PartRun(
             run.gnn,
             run.dataset,
-            replace(run.config, rng=seed),
+            replace(run.config, rng=seed),  # type: ignore[type-var]  # it is a dataclass
             run.stack,
             run.state,
             worker=worker,
@@ -186,7 +192,7 @@ class LocalIterations:
             before=run.state.iterations,
         )
 
-    def _features(self, nodes, before):
+    def _features(self, nodes: Ids, before: PartRun | None) -> Any:
         """Return the features of nodes: of those that have come as they are read, else as kept."""
         if before is None:
             return self.run.load(nodes)
@@ -198,7 +204,7 @@ class LocalIterations:
         self.moved += len(came)
         return X
 
-    def _check_roots(self):
+    def _check_roots(self) -> None:
         """Raise on every rank where a worker would have no batches."""
         run = self.run
         counts = np.bincount(self.parts[run.roots], minlength=run.turns.workers)
@@ -208,7 +214,7 @@ class LocalIterations:
                 f"worker {int(np.argmin(counts))} has none in epoch {self.epoch + 1}"
             )
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead."""
         for iterations in self.of_workers.values():
             iterations.close()

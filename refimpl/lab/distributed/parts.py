@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +17,9 @@ from refimpl._support.thread_limits import Threads
 from refimpl.hints import Features, Int, Integers, Matrix
 from refimpl.lab.hints import Comm
 from refimpl.loader.distributed import DistributedFeatures
+from refimpl.loader.features import Fetched
 from refimpl.loader.mpi import as_communicator
-from refimpl.loader.rounds import Topology, pairwise_exchange, plan_rounds
+from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -81,7 +83,7 @@ class FeatureParts:
         self.rounds = planned(rounds, self.comm.size)
         self.features = DistributedFeatures(self.comm, X)
         self.fetching = Fetching()
-        self._asked: deque[tuple] = deque()
+        self._asked: deque[tuple[Integers, Future[Fetched]]] = deque()
         self._thread = Threads(1, thread_name_prefix="minibatch-gnn-features")
 
     __repr__ = showing("comm", "shape", "dtype", "rounds")
@@ -142,7 +144,9 @@ class FeatureParts:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def planned(rounds, size):
+def planned(
+    rounds: str | Sequence[Int] | None, size: int
+) -> tuple[tuple[Transfer, ...], ...] | None:
     """Return the rounds of transfers between any two ranks, or None for all at once."""
     if rounds is None:
         return None
@@ -171,20 +175,25 @@ class Ahead:
         ``ask(nodes)`` begins to fetch them.
     """
 
-    def __init__(self, minibatches, inputs, ask):
+    def __init__(
+        self,
+        minibatches: Any,
+        inputs: Callable[[Any], Integers],
+        ask: Callable[[Integers], object],
+    ) -> None:
         self.minibatches, self.inputs, self.ask = minibatches, inputs, ask
         self.waiting: deque[Any] = deque()
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         while len(self.waiting) < 2:
             minibatch = next(self.minibatches)
             self.ask(self.inputs(minibatch))
             self.waiting.append(minibatch)
         return self.waiting.popleft()
 
-    def close(self):
+    def close(self) -> None:
         """End the threads that sample ahead."""
         self.minibatches.close()

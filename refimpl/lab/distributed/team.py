@@ -1,12 +1,17 @@
 """The workers of a training step: which of them are on this rank, and what all of them found."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.lab.distributed.collectives import total, total_of_parts, within
+from refimpl.lab.hints import Comm, Weights
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.loader.mpi import as_communicator
 from refimpl.profiling import timed
@@ -58,7 +63,7 @@ class Team:
         If `comm` is no communicator, or has a number of ranks that does not divide the workers.
     """
 
-    def __init__(self, workers, comm=None):
+    def __init__(self, workers: int, comm: Comm | None = None) -> None:
         self.workers = workers
         self.comm: Any = None
         self.rank, self.size = 0, 1
@@ -76,11 +81,11 @@ class Team:
         self._trees = [within(*mine, 0, workers) for mine in first_to_last]
         self._sent: Any = None
 
-    def step(self, iteration):
+    def step(self, iteration: Callable[[int], Step]) -> Step:
         """Return the `Step` of all workers; ``iteration(w)`` returns that of worker w."""
-        steps = []
+        steps: list[Step] = []
 
-        def gradient(w):
+        def gradient(w: int) -> NDArray[Any]:
             steps.append(iteration(w))
             return flat(steps[-1].gradients)
 
@@ -95,7 +100,7 @@ class Team:
             self.traffic.exchanging += perf_counter() - begin
         return Step(loss, shaped(G, shapes), nodes, counts)
 
-    def _records(self, steps):
+    def _records(self, steps: list[Step]) -> tuple[float, int, LoadCounts | None]:
         """Return the mean loss of all workers, and the sums of their nodes and counts."""
         rows = np.empty((len(steps), 2 + len(LoadCounts._fields)), np.int64)
         for row, step in zip(rows, steps, strict=True):
@@ -109,7 +114,7 @@ class Team:
         of_all = None if steps[0].counts is None else LoadCounts(*counts)
         return float(total(0, self.workers, losses.__getitem__)) / self.workers, nodes, of_all
 
-    def _mean(self, parts):
+    def _mean(self, parts: list[NDArray[Any]]) -> Any:
         """Return the mean over all workers of what each rank has as parts of the tree.
 
         Rank r adds up the r-th slice of all numbers, and sends it to the others.
@@ -137,18 +142,18 @@ class Team:
         self._count(my_slice)
         return self.comm.all_gather(my_slice).reshape(-1)[:count]
 
-    def _count(self, sent):
+    def _count(self, sent: NDArray[Any]) -> None:
         """Count an array that is sent to each of the other ranks."""
         self.traffic.messages += self.size - 1
         self.traffic.bytes += (self.size - 1) * sent.nbytes
 
 
-def flat(gradients):
+def flat(gradients: Weights) -> NDArray[Any]:
     """Return all numbers of a dict of arrays behind one another."""
     return np.concatenate([G.reshape(-1) for G in gradients.values()])
 
 
-def shaped(numbers, shapes):
+def shaped(numbers: NDArray[Any], shapes: dict[str, tuple[int, ...]]) -> Weights:
     """Return the dict of arrays that `flat` made one of, as views of it."""
     found, at = {}, 0
     for name, shape in shapes.items():

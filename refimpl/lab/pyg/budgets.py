@@ -5,18 +5,22 @@ Importing this module imports torch and torch_geometric.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from torch_geometric import loader as peer
 from torch_geometric import sampler as peer_sampler
 from torch_geometric.data import HeteroData
 
 from refimpl._support import require
 from refimpl.graph import Graph
+from refimpl.hints import Floats, Positions
 from refimpl.lab.pyg.edges import entries_of
-from refimpl.lab.pyg.hops import Relation
+from refimpl.lab.pyg.hops import Arrays, Name, Relation
 from refimpl.lab.pyg.plugs import Epochs, Keyed, TorchWith, given
 from refimpl.lab.pyg.sampler import check_edges, checked, tensors
 from refimpl.streams import BUDGET
@@ -25,6 +29,8 @@ _init = given(peer_sampler.HGTSampler.__init__, WITH_TORCH_SPARSE=True)
 _sample_from_nodes = peer_sampler.HGTSampler.sample_from_nodes
 _loader_init = peer.HGTLoader.__init__
 given(_loader_init, HGTSampler=None)  # raises if this version of PyG has no such name
+
+Budgets: TypeAlias = dict[str, tuple[Positions, NDArray[Any]]]  # (nodes, budgets) by type
 
 
 class HGTSampler(Keyed, peer_sampler.HGTSampler):
@@ -59,12 +65,14 @@ class HGTSampler(Keyed, peer_sampler.HGTSampler):
             self._graphs[rel] = tuple(a.share_memory_() if share_memory else a for a in arrays)
         self._begin(seed)
 
-    def sample_from_nodes(self, inputs):
+    def sample_from_nodes(self, inputs: Any) -> Any:
         """Return what some roots of one type draw, as PyG's HeteroSamplerOutput."""
         operators = TorchWith(hgt_sample=self._hgt_sample)
         return given(_sample_from_nodes, torch=operators)(self, inputs)
 
-    def _hgt_sample(self, _starts, _sources, roots, samples, _hops):
+    def _hgt_sample(
+        self, _starts: Any, _sources: Any, roots: Any, samples: Any, _hops: Any
+    ) -> tuple[Any, ...]:
         """Return dicts (nodes by type, rows, columns and entries by relation) of tensors."""
         ((kind, nodes),) = roots.items()
         nodes = require.ids("input_nodes", nodes.numpy(), 0, self._sizes[kind], np.int64)
@@ -130,7 +138,7 @@ class HGTLoader(Epochs, peer.HGTLoader):
         given(_loader_init, HGTSampler=make)(self, data, num_samples, input_nodes, *args, **options)
 
 
-def checked_samples(num_samples, kinds):
+def checked_samples(num_samples: Any, kinds: Iterable[str]) -> dict[str, list[int]]:
     """Return a dict with a list of numbers for each type, all of one length, or raise."""
     if not isinstance(num_samples, dict):
         num_samples = dict.fromkeys(kinds, num_samples)
@@ -148,7 +156,14 @@ def checked_samples(num_samples, kinds):
     return found
 
 
-def sample_budgets(gnn, relations, sizes, roots, samples, name):
+def sample_budgets(
+    gnn: ModuleType,
+    relations: dict[Any, Relation],
+    sizes: dict[str, int],
+    roots: dict[str, Positions],
+    samples: dict[str, list[int]],
+    name: Name,
+) -> dict[str, Positions]:
     """Return the nodes of each type, in the order in which they were sampled.
 
     Hu et al. 2020, Algorithm 1; ``# n`` marks its line n. As in PyG, all types sample before a
@@ -188,7 +203,9 @@ def sample_budgets(gnn, relations, sizes, roots, samples, name):
     return NS  # 20
 
 
-def add_in_budget(B, newest, relations, NS):
+def add_in_budget(
+    B: Budgets, newest: Arrays, relations: dict[Any, Relation], NS: Arrays
+) -> Budgets:
     """Return budgets to which some nodes were added: (nodes, budgets) of each type.
 
     Hu et al. 2020, Algorithm 2; ``# n`` marks its line n.
@@ -217,7 +234,9 @@ def add_in_budget(B, newest, relations, NS):
     return made  # 9
 
 
-def race(gnn, stream, nodes, weights, many):
+def race(
+    gnn: ModuleType, stream: int, nodes: Positions, weights: Floats[np.float64], many: int
+) -> Positions:
     """Return the positions of `many` nodes drawn in proportion to weights, without replacement.
 
     Node v arrives after an exponential time with the rate of its weight, of draw v of the stream;
@@ -227,7 +246,7 @@ def race(gnn, stream, nodes, weights, many):
     return np.argsort(arrival, kind="stable")[:many]
 
 
-def edges_between(relations, nodes):
+def edges_between(relations: dict[Any, Relation], nodes: Arrays) -> tuple[Arrays, Arrays, Arrays]:
     """Return dicts (local sources, local targets, entries) of all edges between nodes.
 
     Of a node that repeats, the first has the edges from it, and each has those into it.

@@ -6,7 +6,7 @@ Importing this module imports torch and torch_geometric.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import torch
@@ -14,8 +14,8 @@ from torch_geometric import loader as peer
 from torch_geometric.loader.cluster import Partition
 
 from refimpl._support import require
-from refimpl.graph import from_edges
-from refimpl.hints import Int
+from refimpl.graph import Graph, from_edges
+from refimpl.hints import Ids, Int
 from refimpl.lab.pyg.plugs import given
 from refimpl.lab.pyg.sampler import check_edges
 from refimpl.lab.training.methods.cluster import grow_clusters, halved_clusters
@@ -27,7 +27,7 @@ ENTRIES = 2**20  # of a graph that is cut once; smaller graphs are cut more ofte
 torch.serialization.add_safe_globals([Partition])  # PyG then reads saved ones as data alone
 
 
-def _say(text, file):
+def _say(text: str, file: IO[str] | None) -> None:
     """Print what PyG reports, without the name of METIS."""
     print(text.replace("METIS partitioning", "clusters"), file=file)
 
@@ -79,7 +79,7 @@ class ClusterData(peer.ClusterData):
         require.choice("sparse_format", sparse_format, ("csr", "csc"))
         _init(self, data, parts, require.switch("recursive", recursive), *args, **options)
 
-    def _metis(self, edge_index, num_nodes):
+    def _metis(self, edge_index: Any, num_nodes: int) -> Any:
         """Return the cluster of each node."""
         u, v = edge_index.cpu().numpy()
         graph = from_edges(u, v, num_nodes, symmetrize=True)
@@ -91,7 +91,7 @@ class ClusterData(peer.ClusterData):
         ranks = np.argsort(np.argsort(first))  # a cluster is numbered by its lowest node
         return torch.from_numpy(ranks[own]).to(edge_index.device)
 
-    def _permute_data(self, data, partition):
+    def _permute_data(self, data: Any, partition: Any) -> Any:
         found = len(partition.node_perm), len(partition.edge_perm)
         if found != (data.num_nodes, data.num_edges):
             raise ValueError(
@@ -100,7 +100,7 @@ class ClusterData(peer.ClusterData):
         return _permute_data(self, data, partition)
 
 
-def cut_edges(graph, clusters):
+def cut_edges(graph: Graph, clusters: Ids) -> Int:
     """Return how many entries of a graph lead to another cluster."""
     return np.count_nonzero(np.repeat(clusters, graph.degrees()) != clusters[graph.indices])
 

@@ -1,11 +1,15 @@
 """A graph of another library's edges, which knows where each of its entries stood there."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from refimpl.graph import Graph
+from refimpl.hints import Ids, Positions
 
 
 class Numbered(NamedTuple):
@@ -20,14 +24,14 @@ class Numbered(NamedTuple):
     """
 
     graph: Graph
-    order: np.ndarray | None
+    order: Positions | None
 
-    def edges(self, entries):
+    def edges(self, entries: NDArray[Any]) -> NDArray[Any]:
         """Return which edges some entries of the graph are, as a new array."""
         return np.array(entries) if self.order is None else self.order[entries]
 
 
-def numbered(sources, targets, n):
+def numbered(sources: Ids, targets: Ids, n: int) -> Numbered | None:
     """Return the Numbered graph of e edges, or None if one of them stands twice.
 
     O(e log d) time, d the most edges of a node.
@@ -47,7 +51,7 @@ def numbered(sources, targets, n):
     return Numbered(Graph._trusted(indptr, indices), order)
 
 
-def entries_of(graph, nodes):
+def entries_of(graph: Graph, nodes: Ids | Positions) -> tuple[Positions, Positions]:
     """Return (rows, entries): all entries of some nodes' rows, and whose each is, by position."""
     starts = graph.start[nodes]
     degrees = graph.end[nodes] - starts

@@ -1,18 +1,26 @@
 """Weights and times of edges, as PyG's sampler has them, in tables for `draw_rows`."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from contextlib import contextmanager
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import torch
 import torch_geometric
 
 from refimpl._support import require
+from refimpl.graph import Graph
+from refimpl.hints import Floats, Positions
+from refimpl.samplers.row_draws import EntryTable
 
 EARLIEST, LATEST = -(2**63), 2**63
 
 
 @contextmanager
-def edge_times_allowed():
+def edge_times_allowed() -> Iterator[None]:
     """Have PyG's sampler take times of edges, which it does not beside no or an old pyg-lib."""
     place, name = torch_geometric.typing, "WITH_EDGE_TIME_NEIGHBOR_SAMPLE"
     before = getattr(place, name)
@@ -23,13 +31,13 @@ def edge_times_allowed():
         setattr(place, name, before)
 
 
-def check_time_attr(data, time_attr):
+def check_time_attr(data: Any, time_attr: str | None) -> None:
     """Raise unless a graph of one type has an attribute of that name: PyG would say KeyError."""
     if isinstance(data, torch_geometric.data.Data) and time_attr not in (None, *data.keys()):
         raise ValueError(f"time_attr={time_attr!r} is no attribute of a node or an edge")
 
 
-def weights_of(data, weight_attr, edge_type, perm):
+def weights_of(data: Any, weight_attr: str | None, edge_type: Any, perm: Any) -> Any:
     """Return the weights of the edges of a type in the order of its columns, or None."""
     store = data if edge_type is None else data[edge_type]
     if weight_attr not in store:
@@ -42,14 +50,22 @@ def weights_of(data, weight_attr, edge_type, perm):
     return (weights if perm is None else weights[perm]).numpy()
 
 
-def times_of(name, times):
+def times_of(name: str, times: Any) -> Positions:
     """Return times as an int64 array, or raise."""
     if not isinstance(times, torch.Tensor):
         raise TypeError(f"{name} must be a tensor of integers, got {type(times).__name__}")
     return require.ids(name, times.detach().cpu().numpy(), EARLIEST, LATEST, np.int64)
 
 
-def table_of(gnn, graph, edges, weight_attr, weights, time_attr, times):
+def table_of(
+    gnn: ModuleType,
+    graph: Graph,
+    edges: str,
+    weight_attr: str | None,
+    weights: Floats[np.float64] | None,
+    time_attr: str | None,
+    times: Positions | None,
+) -> EntryTable | None:
     """Return the EntryTable of the edges of a type, or None if they have neither."""
     found = None
     for name, attr, values in (
@@ -66,7 +82,9 @@ def table_of(gnn, graph, edges, weight_attr, weights, time_attr, times):
     return found
 
 
-def root_times(kind, roots, given, node_time, limits):
+def root_times(
+    kind: str | None, roots: Positions, given: Any, node_time: Any, limits: str
+) -> Positions:
     """Return the time of each root of a type: as given, or else the time of its node.
 
     Parameters

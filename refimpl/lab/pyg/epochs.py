@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 from refimpl._support import require
 from refimpl._support.torch_modules import torch_alone
+from refimpl.hints import Int
 from refimpl.lab.training.prefetch import MOST_WORKERS, Ahead
 from refimpl.streams import as_seed
 
@@ -22,7 +23,13 @@ class Loader(ABC):
     gnn: Any = None  # the implementation; bound in each package
     _count: int
 
-    def _set(self, num_workers, prefetch_factor, seed, transform):
+    def _set(
+        self,
+        num_workers: Int,
+        prefetch_factor: Int,
+        seed: Any,
+        transform: Callable[[Any], Any] | None,
+    ) -> None:
         """Keep what all loaders take."""
         self.num_workers = require.integer("num_workers", num_workers, 0, MOST_WORKERS)
         self.prefetch_factor = require.integer("prefetch_factor", prefetch_factor, 1, 2**20)
@@ -33,7 +40,7 @@ class Loader(ABC):
         self.epoch = 0
 
     @abstractmethod
-    def _plan(self, epoch):
+    def _plan(self, epoch: int) -> Callable[[int], Any]:
         """Return a function from the number of a batch of this epoch to the batch."""
 
     def __len__(self) -> int:
@@ -49,13 +56,13 @@ class Loader(ABC):
         return f"{type(self).__name__}({len(self)} batches an epoch, seed={self.seed})"
 
 
-def _made(plan, transform, number):
+def _made(plan: Callable[[int], Any], transform: Callable[[Any], Any] | None, number: int) -> Any:
     """Return a batch."""
     batch = plan(number)
     return batch if transform is None else transform(batch)
 
 
-def _batches(make, count, workers, factor):
+def _batches(make: Callable[[int], Any], count: int, workers: int, factor: int) -> Iterator[Any]:
     """Yield the batches of an epoch; the threads end with the loop, wherever it is left."""
     torch = torch_alone()
     ahead = Ahead(
@@ -70,7 +77,7 @@ def _batches(make, count, workers, factor):
             yield batch
 
 
-def seed_of(seed):
+def seed_of(seed: Any) -> int:
     """Return an int: `seed` as one, or a draw of torch's generator, which torch.manual_seed sets.
 
     Parameters

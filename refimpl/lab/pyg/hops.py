@@ -4,12 +4,22 @@ A relation is a bipartite graph in compressed rows. A node is met once in each t
 tree for the whole batch, or one for each root.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.graph import Graph
+from refimpl.hints import Absent, Positions
+from refimpl.samplers.row_draws import EntryTable
 from refimpl.streams import HOP, REPLACED
+
+Arrays: TypeAlias = dict[Any, NDArray[Any]]  # by the type of nodes, or by relation
+Name: TypeAlias = tuple[int, int, int]  # (seed, epoch, batch)
 
 
 class Relation(NamedTuple):
@@ -41,13 +51,13 @@ class Drawn(NamedTuple):
         How many nodes of a type and edges of a relation each hop brought; roots count as a hop.
     """
 
-    nodes: dict
-    trees: dict
-    rows: dict
-    columns: dict
-    entries: dict
-    node_counts: dict
-    edge_counts: dict
+    nodes: Arrays
+    trees: Arrays
+    rows: Arrays
+    columns: Arrays
+    entries: Arrays
+    node_counts: dict[Any, list[int]]
+    edge_counts: dict[Any, list[int]]
 
 
 class Met:
@@ -57,25 +67,25 @@ class Met:
     the id.
     """
 
-    def __init__(self, gnn, n, nodes, trees):
+    def __init__(self, gnn: ModuleType, n: int, nodes: Positions, trees: Positions) -> None:
         self.gnn, self.bits = gnn, max(n - 1, 0).bit_length()
         self.codes = self.code(trees, nodes)
         self.counts = [len(nodes)]
 
-    def code(self, trees, nodes):
+    def code(self, trees: NDArray[Any], nodes: NDArray[Any]) -> Any:
         """Return the codes of some nodes in their trees."""
         return trees << self.bits | nodes
 
-    def apart(self, codes):
+    def apart(self, codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return (trees, nodes) of some codes."""
         return codes >> self.bits, codes & (1 << self.bits) - 1
 
     @property
-    def first(self):
+    def first(self) -> int:
         """Where the nodes of the last hop begin: those that draw next."""
         return len(self.codes) - self.counts[-1]
 
-    def add(self, codes):
+    def add(self, codes: NDArray[Any]) -> Any:
         """Meet the codes of a hop; return their places."""
         before = len(self.codes)
         self.codes, places = self.gnn.samplers.relabel(self.codes, codes)
@@ -84,9 +94,19 @@ class Met:
 
 
 def sample_hops(
-    gnn, relations, sizes, roots, trees, fanouts, replace, name, *, tables=None, times=None,
-    last=False,
-):  # fmt: skip
+    gnn: ModuleType,
+    relations: dict[Any, Relation],
+    sizes: dict[Any, int],
+    roots: Arrays,
+    trees: Arrays,
+    fanouts: Mapping[Any, Sequence[int]],
+    replace: bool,
+    name: Name,
+    *,
+    tables: dict[Any, EntryTable] | None = None,
+    times: Positions | Absent = None,
+    last: bool = False,
+) -> Drawn:
     """Return what a batch draws, as `Drawn`.
 
     Every hop, the nodes that the hop before met draw in each relation into their type. O(entries
@@ -118,9 +138,9 @@ def sample_hops(
         kind: Met(gnn, n, roots.get(kind, nothing), trees.get(kind, nothing))
         for kind, n in sizes.items()
     }
-    found: dict[Any, list] = {which: [] for which in relations}
+    found: dict[Any, list[Any]] = {which: [] for which in relations}
     for hop in range(max(map(len, fanouts.values()), default=0)):
-        reached: dict[Any, list] = {kind: [] for kind in sizes}
+        reached: dict[Any, list[Any]] = {kind: [] for kind in sizes}
         for number, (which, (source, target, graph)) in enumerate(relations.items()):
             table = (tables or {}).get(which)
             first = met[target].first
@@ -149,7 +169,7 @@ def sample_hops(
     return drawn_of(met, found)
 
 
-def drawn_of(met, found):
+def drawn_of(met: dict[Any, Met], found: dict[Any, list[Any]]) -> Drawn:
     """Return `Drawn`, of what was met and of (local sources, local targets, positions) a hop."""
     nothing = (np.empty(0, np.int64),) * 3
     parts = {
@@ -168,7 +188,9 @@ def drawn_of(met, found):
     )
 
 
-def row_keys(gnn, name, replace, hop, relation, count):
+def row_keys(
+    gnn: ModuleType, name: Name, replace: bool, hop: int, relation: int, count: int
+) -> Any:
     """Return the keys of the rows of a hop: a node that draws in several trees draws anew."""
     seed, epoch, batch = name
     rows = np.arange(count, dtype=np.uint64)
@@ -177,13 +199,15 @@ def row_keys(gnn, name, replace, hop, relation, count):
     return gnn.streams.key(seed, HOP, epoch, batch, hop, relation, rows)
 
 
-def _within(counts):
+def _within(counts: Positions) -> Positions:
     """Return 0, 1, .. up to each count, one behind another."""
     first = np.cumsum(counts) - counts
     return np.arange(counts.sum()) - np.repeat(first, counts)
 
 
-def induced(gnn, relations, nodes):
+def induced(
+    gnn: ModuleType, relations: dict[Any, Relation], nodes: Arrays
+) -> tuple[Arrays, Arrays, Arrays]:
     """Return (local sources, local targets, positions) of all edges between nodes, by relation.
 
     O(sum of degrees) time.

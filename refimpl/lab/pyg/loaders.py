@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -133,11 +135,19 @@ class LinkNeighborLoader(Epochs, peer.LinkNeighborLoader):
         super().__init__(**given)
 
 
-def with_sampler(start, gnn, seed, data, num_neighbors, args, options):
+def with_sampler(
+    start: Callable[..., None],
+    gnn: ModuleType,
+    seed: Any,
+    data: Any,
+    num_neighbors: Any,
+    args: tuple[Any, ...],
+    options: dict[str, Any],
+) -> dict[str, Any]:
     """Return the arguments of a loader by name, with a sampler made of them if none was given."""
     bound = inspect.signature(start).bind(data, num_neighbors, *args, **options).arguments
     keywords = bound.pop("kwargs", {})
-    given = bound | keywords
+    given: dict[str, Any] = bound | keywords
     if given.get("neighbor_sampler") is None:
         own = inspect.signature(NeighborSampler.__bases__[-1].__init__).parameters
         shared = {name: given[name] for name in own.keys() & given.keys()}
@@ -149,7 +159,7 @@ def with_sampler(start, gnn, seed, data, num_neighbors, args, options):
     return given
 
 
-def check_adjs(data, sampler):
+def check_adjs(data: Any, sampler: Any) -> None:
     """Check that batches can have matrices of layers."""
     if not isinstance(data, torch_geometric.data.Data):
         raise TypeError(f"adjs=True needs a torch_geometric.data.Data, got {type(data).__name__}")
@@ -166,15 +176,15 @@ def check_adjs(data, sampler):
 class WithAdjs:
     """A transform that gives a batch `adjs`, before another transform."""
 
-    def __init__(self, then):
+    def __init__(self, then: Callable[[Any], Any] | None) -> None:
         self.then = then
 
-    def __call__(self, batch):
+    def __call__(self, batch: Any) -> Any:
         batch.adjs = adjs_of(batch)
         return batch if self.then is None else self.then(batch)
 
 
-def adjs_of(batch):
+def adjs_of(batch: Any) -> list[Any]:
     """Return the matrices of a batch's layers, which share the indices of its edges."""
     x, (sources, targets) = batch.x, batch.edge_index
     real = isinstance(x, torch.Tensor) and x.is_floating_point()
@@ -190,7 +200,7 @@ def adjs_of(batch):
     return found
 
 
-def take_warning():
+def take_warning() -> None:
     """Have torch's warnings of a first sparse_csr, given once a process, without showing them."""
     nothing = torch.zeros(0)
     with warnings.catch_warnings():
@@ -198,7 +208,7 @@ def take_warning():
         torch.sparse_csr_tensor(torch.zeros(1, dtype=torch.int64), nothing.long(), nothing, (0, 0))
 
 
-def enable(gnn):
+def enable(gnn: ModuleType) -> bool:
     """Give PyG's own loaders the sampler of `gnn`; return whether that was done."""
     if torch_geometric.typing.WITH_PYG_LIB or torch_geometric.typing.WITH_TORCH_SPARSE:
         return False
@@ -211,7 +221,7 @@ def enable(gnn):
     return True
 
 
-def _plug(ours, theirs):
+def _plug(ours: Any, theirs: Any) -> None:
     """Give a class of PyG what the class of ours that extends it has in addition."""
     own = ours.unbound.__mro__
     for kind in reversed(own[: own.index(theirs)]):
@@ -221,18 +231,18 @@ def _plug(ours, theirs):
     _replace(theirs, "gnn", ours.gnn)
 
 
-def _iterate(loader):
+def _iterate(loader: Any) -> Any:
     if not isinstance(loader, Epochs):  # which has counted the epoch
         begin_epoch(loader)
     return torch.utils.data.DataLoader.__iter__(loader)
 
 
-def _replace(place, name, value):
+def _replace(place: Any, name: str, value: Any) -> None:
     _before.setdefault((place, name), vars(place).get(name))
     setattr(place, name, value)
 
 
-def disable():
+def disable() -> None:
     """Take back what `enable` did."""
     for (place, name), value in _before.items():
         if value is None:

@@ -1,14 +1,20 @@
 """PyG's `Data` as a Graph, and the part of it that has some nodes and edges."""
 
+from __future__ import annotations
+
 import copy
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl._support import require
-from refimpl._support.edge_sources import check_node_count
 from refimpl._support.foreign_graphs import as_array
+from refimpl._support.sparse_matrices import check_node_count
 from refimpl._support.torch_modules import libraries
+from refimpl.graph import Graph
+from refimpl.hints import Ids, Positions
 from refimpl.lab.pyg.edges import Numbered, numbered
 
 
@@ -25,15 +31,15 @@ class Whole(NamedTuple):
     numbered: Numbered
 
     @property
-    def graph(self):
+    def graph(self) -> Graph:
         return self.numbered.graph
 
-    def edges(self, entries):
+    def edges(self, entries: NDArray[Any]) -> NDArray[Any]:
         """Return which edges of the data some entries of the graph are, as a new array."""
         return self.numbered.edges(entries)
 
 
-def _merged(data):
+def _merged(data: Any) -> str:
     """Return the line that merges edges that stand twice: PyG's leaves `edge_weight` as it is."""
     if getattr(data, "edge_weight", None) is None:
         return "call data = data.coalesce()"
@@ -41,7 +47,7 @@ def _merged(data):
     return f"run {both} = torch_geometric.utils.coalesce({both})"
 
 
-def whole(data):
+def whole(data: Any) -> Whole:
     """Return a `Data` with its graph; O(e log d) time for e edges, at most d of them at a node.
 
     Raises
@@ -71,7 +77,9 @@ def whole(data):
     return Whole(data, graph)
 
 
-def part(source, n_id, edge_index, e_id):
+def part(
+    source: Whole, n_id: Positions, edge_index: NDArray[np.int64], e_id: NDArray[Any] | None
+) -> Any:
     """Return the `Data` of some nodes and the edges between them.
 
     Rows of what belongs to nodes or edges are copied; the rest is the whole data's own.
@@ -105,7 +113,7 @@ def part(source, n_id, edge_index, e_id):
     return taken
 
 
-def _rows(torch, value, index, dim):
+def _rows(torch: ModuleType, value: Any, index: Any, dim: Any) -> Any:
     """Return some rows of a tensor, array or list; of all else ``value[index]``."""
     if isinstance(value, torch.Tensor):
         return torch.index_select(value, dim, index.to(value.device))
@@ -117,7 +125,7 @@ def _rows(torch, value, index, dim):
     return value[index]
 
 
-def ends(indices, degrees):
+def ends(indices: Ids, degrees: Positions) -> NDArray[np.int64]:
     """Return the (2, k) edge_index of k entries: the source of each, and its row."""
     edge_index = np.empty((2, len(indices)), np.int64)
     edge_index[0] = indices

@@ -11,12 +11,14 @@ from typing import Any
 
 import torch
 import torch_geometric
+from numpy.typing import NDArray
 
 from refimpl._support import require
+from refimpl.hints import Int
 from refimpl.lab.pyg.epochs import seed_of
 
 
-def given(function, **names):
+def given(function: Any, **names: Any) -> Any:
     """Return a function of PyG that finds other values under some of its global names.
 
     Raises
@@ -47,10 +49,10 @@ class TorchWith:
         By their names in ``torch.ops.torch_sparse``.
     """
 
-    def __init__(self, **operators):
+    def __init__(self, **operators: Any) -> None:
         self.ops = SimpleNamespace(torch_sparse=SimpleNamespace(**operators))
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
 
 
@@ -63,7 +65,7 @@ class Keyed:
     gnn: Any = None
     seed: int
 
-    def _begin(self, seed):
+    def _begin(self, seed: Any) -> None:
         """Keep the seed, and begin with epoch 0."""
         self.seed = seed_of(seed)
         self._drawing = torch.zeros(1, dtype=torch.int64).share_memory_()  # workers see it
@@ -75,16 +77,16 @@ class Keyed:
         return self._epoch
 
     @epoch.setter
-    def epoch(self, number):
+    def epoch(self, number: Int) -> None:
         self._epoch = require.integer("epoch", number, 0, 2**31 - 1)
         self._drawing[0] = self._epoch
 
-    def begin_epoch(self):
+    def begin_epoch(self) -> None:
         """Draw by the number of the next epoch from now on, in all workers, and count it."""
         self._drawing[0] = require.integer("epoch", self._epoch, 0, 2**31 - 1)
         self._epoch += 1
 
-    def _name(self, *roots):
+    def _name(self, *roots: NDArray[Any]) -> tuple[int, int, int]:
         """Return (seed, epoch, batch), the last a digest of what the batch is about."""
         digest = blake2b(digest_size=8)
         for nodes in roots:
@@ -95,17 +97,17 @@ class Keyed:
 class KeyedLoader(Keyed):
     """A `Keyed` data loader: every ``for`` over it is another epoch's draws."""
 
-    def __iter__(self):
+    def __iter__(self: Any) -> Any:
         self.begin_epoch()
-        return torch.utils.data.DataLoader.__iter__(self)  # type: ignore[arg-type]
+        return torch.utils.data.DataLoader.__iter__(self)
 
 
-def sampler_of(loader):
+def sampler_of(loader: Any) -> Any:
     """Return the sampler of a node or link loader of PyG."""
     return loader.node_sampler if hasattr(loader, "node_sampler") else loader.link_sampler
 
 
-def begin_epoch(loader):
+def begin_epoch(loader: Any) -> None:
     """Count an epoch of a loader's sampler, if that is one of this project's."""
     sampler = sampler_of(loader)
     if hasattr(sampler, "begin_epoch"):
@@ -120,12 +122,13 @@ class Epochs:
     @property
     def epoch(self) -> int:
         """The number of the next epoch, which its sampler counts; may be set, as to resume."""
-        return sampler_of(self).epoch
+        number: int = sampler_of(self).epoch
+        return number
 
     @epoch.setter
-    def epoch(self, number):
+    def epoch(self, number: Int) -> None:
         sampler_of(self).epoch = number
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         begin_epoch(self)
         return super().__iter__()  # type: ignore[misc]

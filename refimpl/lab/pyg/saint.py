@@ -13,7 +13,7 @@ import torch
 from torch_geometric import loader as peer
 
 from refimpl._support import require
-from refimpl.graph import Counters
+from refimpl.graph import Counters, Graph
 from refimpl.hints import Float, Int
 from refimpl.lab.pyg.parts import ends, whole
 from refimpl.lab.pyg.plugs import KeyedLoader, given
@@ -105,14 +105,14 @@ class GraphSAINTSampler(KeyedLoader, peer.GraphSAINTSampler):
         if coverage and (len(self.node_norm), len(self.edge_norm)) != (self.N, self.E):
             raise ValueError(f"save_dir has norms of other data: remove {self._filename} there")
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> tuple[Any, Any]:
         number = int(self._drawing) * self.num_steps + idx
         (sub,) = self.gnn.sample_many(self.adj.graph, self._sampler, self.seed, number, 1)
         edge_index = torch.from_numpy(ends(sub.graph.indices, sub.graph.degrees()))
         parts = *edge_index, torch.from_numpy(self.adj.edges(sub.edge_ids))
         return torch.from_numpy(sub.nodes.astype(np.int64)), SimpleNamespace(coo=lambda: parts)
 
-    def _compute_norm(self):
+    def _compute_norm(self) -> tuple[Any, Any]:
         """Return (node_norm, edge_norm) of all nodes and edges of the data."""
         graph, everything = self.adj.graph, np.arange(self.E)
         counts = self.gnn.estimate_counts(
@@ -129,10 +129,10 @@ class GraphSAINTSampler(KeyedLoader, peer.GraphSAINTSampler):
 class ByTorch:
     """A sampler that calls `_sample_nodes` of a loader, with torch's generator set by the key."""
 
-    def __init__(self, loader, size):
+    def __init__(self, loader: GraphSAINTSampler, size: int) -> None:
         self.loader, self.size = loader, size
 
-    def __call__(self, graph, main):
+    def __call__(self, graph: Graph, main: int) -> NodeSample:
         before = torch.default_generator.get_state()
         try:
             torch.default_generator.manual_seed(main >> 1)
@@ -143,12 +143,12 @@ class ByTorch:
         return NodeSample(nodes.astype(np.int32), nothing, nothing, Counters())
 
 
-def by_torch(loader, size):
+def by_torch(loader: GraphSAINTSampler, size: int) -> Sampler:
     """Return the Sampler of a loader that draws nodes itself."""
     return Sampler(ByTorch(loader, size))
 
 
-def walks(loader, size):
+def walks(loader: GraphSAINTSampler, size: int) -> Sampler:
     """Return the Sampler of a loader of random walks."""
     steps = require.integer("walk_length", loader.walk_length, 0, 2**31 - 1)
     return Sampler("random_walk", r=size, h=steps)

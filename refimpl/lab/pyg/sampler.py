@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 import torch_geometric
+from numpy.typing import NDArray
 from torch_geometric import sampler as peer
 
 from refimpl._support import require
-from refimpl._support.edge_sources import check_node_count
+from refimpl._support.sparse_matrices import check_node_count
 from refimpl.graph import Graph
+from refimpl.hints import Positions
 from refimpl.lab.pyg.entry_attributes import (
     check_time_attr,
     edge_times_allowed,
@@ -25,7 +28,7 @@ from refimpl.lab.pyg.entry_attributes import (
     times_of,
     weights_of,
 )
-from refimpl.lab.pyg.hops import Relation, induced, sample_hops
+from refimpl.lab.pyg.hops import Arrays, Name, Relation, induced, sample_hops
 from refimpl.lab.pyg.plugs import Keyed
 from refimpl.samplers.row_draws import EntryTable
 from refimpl.streams import NEGATIVES
@@ -33,7 +36,9 @@ from refimpl.streams import NEGATIVES
 HOOK = "(self, seed, seed_time, **kwargs)"  # of PyG's private method: 2.6 to 2.8 have this one
 
 
-def check_hook(base=peer.NeighborSampler, version=torch_geometric.__version__):
+def check_hook(
+    base: Any = peer.NeighborSampler, version: str = torch_geometric.__version__
+) -> None:
     """Raise ImportError if PyG's sampler cannot be extended as this module does it."""
     found = getattr(base, "_sample", None)
     parts = inspect.signature(found).parameters.values() if found else ()
@@ -93,7 +98,9 @@ sample_direction
     _relations: dict[Any, Relation] | None
     _tables: dict[Any, Any]
 
-    def __init__(self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any):
+    def __init__(
+        self, data: Any, num_neighbors: Any, *args: Any, seed: Any = None, **options: Any
+    ) -> None:
         base = super().__init__
         given = inspect.signature(base).bind(data, num_neighbors, *args, **options).arguments
         require.choice(
@@ -118,7 +125,7 @@ sample_direction
         self._compress(bool(given.get("share_memory")))
         self._read_attributes(data, given.get("weight_attr"), given.get("time_attr"))
 
-    def _fanouts(self):
+    def _fanouts(self) -> Any:
         """Return a list with a number a hop, for each edge type."""
         if self.is_hetero:
             return self._num_neighbors.get_values(self.edge_types)
@@ -126,14 +133,15 @@ sample_direction
         return {None: require.sequence("num_neighbors", values)}
 
     @property
-    def _induces(self):
-        return self.subgraph_type == peer.base.SubgraphType.induced
+    def _induces(self) -> bool:
+        induces: bool = self.subgraph_type == peer.base.SubgraphType.induced
+        return induces
 
     @property
-    def _backward(self):
+    def _backward(self) -> bool:
         return getattr(self, "sample_direction", "forward") == "backward"
 
-    def _compress(self, share):
+    def _compress(self, share: bool) -> None:
         """Check PyG's compressed columns; keep ids in 32 bits, as kernels read them."""
         if self.is_hetero and self._backward:  # PyG's keys are those of the turned edges
             self.perm = {self.to_restored_edge_type[k]: own for k, own in self.perm.items()}
@@ -161,7 +169,7 @@ sample_direction
         self._tables = dict.fromkeys(self._ends)
         self._relations = None
 
-    def _read_attributes(self, data, weight_attr, time_attr):
+    def _read_attributes(self, data: Any, weight_attr: str | None, time_attr: str | None) -> None:
         """Keep the weights and times of edges in tables."""
         if weight_attr is not None and isinstance(data, tuple):
             raise NotImplementedError("weight_attr is not supported for stores, as in PyG")
@@ -185,12 +193,12 @@ sample_direction
             raise ValueError(f"weight_attr={weight_attr!r} is no attribute of an edge")
         self._relations = None
 
-    def _entry_tables(self):
+    def _entry_tables(self) -> dict[Any, EntryTable]:
         """Return the EntryTable of each edge type that has weights or times."""
         found = self._tables.items()
         return {which: EntryTable(*map(as_array, own)) for which, own in found if own}
 
-    def _times_of(self, which, relation):
+    def _times_of(self, which: Any, relation: Relation) -> Positions | None:
         """Return the time of each entry of a relation, or None."""
         rel = self.to_rel_type[which] if self.is_hetero else None
         if self.edge_time is not None:
@@ -199,20 +207,20 @@ sample_direction
         times = self._node_time(relation.source)
         return None if times is None else times_of("time_attr", times)[relation.graph.indices]
 
-    def _node_time(self, kind):
+    def _node_time(self, kind: str | None) -> Any:
         """Return the times of the nodes of a type, or None."""
         return self.node_time.get(kind) if isinstance(self.node_time, dict) else self.node_time
 
     @property
-    def _turned(self):
+    def _turned(self) -> bool:
         """Are the edge types those of turned edges?"""
         return self.is_hetero and self._backward
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_relations": None}  # which workers make again, over shared memory
 
     @property
-    def relations(self):
+    def relations(self) -> dict[Any, Relation]:
         """The edges of each type as compressed rows, one for each target."""
         if self._relations is None:
             self._relations = {
@@ -224,7 +232,7 @@ sample_direction
             }
         return self._relations
 
-    def _sample(self, seed, seed_time=None, **kwargs):
+    def _sample(self, seed: Any, seed_time: Any = None, **kwargs: Any) -> Any:
         """Return what some roots draw, as PyG's SamplerOutput or HeteroSamplerOutput."""
         given = seed if isinstance(seed, dict) else {None: seed}
         roots = {
@@ -251,7 +259,7 @@ sample_direction
             out["trees"] = None
         return self._output(out)
 
-    def _root_times(self, roots, seed_time):
+    def _root_times(self, roots: Arrays, seed_time: Any) -> Positions | None:
         """Return the time of each tree, or None where nothing has times."""
         if not self.is_temporal:
             if seed_time is not None:
@@ -265,7 +273,7 @@ sample_direction
         ]
         return np.concatenate([np.empty(0, np.int64), *times])
 
-    def _shared(self, roots, fanouts, name):
+    def _shared(self, roots: Positions, fanouts: Sequence[int], name: Name) -> dict[str, Any]:
         """Return what `sample_hops` does for one relation and distinct roots, in kernels alone."""
         seed, epoch, batch = name
         graph, options = self.relations[None].graph, {"seed": seed, "epoch": epoch, "batch": batch}
@@ -287,7 +295,7 @@ sample_direction
             "edge_counts": {None: np.diff(edges, prepend=0).tolist()},
         }
 
-    def _output(self, out):
+    def _output(self, out: dict[str, Any]) -> Any:
         """Return PyG's object of what was drawn."""
         if self._backward:
             out["rows"], out["columns"] = out["columns"], out["rows"]
@@ -308,7 +316,7 @@ sample_direction
             return peer.HeteroSamplerOutput(**names)
         return peer.SamplerOutput(**{name: own and own[None] for name, own in names.items()})
 
-    def sample_from_edges(self, inputs, neg_sampling=None):
+    def sample_from_edges(self, inputs: Any, neg_sampling: Any = None) -> Any:
         """Return what the ends of some edges draw; negatives depend on the same name as draws."""
         if neg_sampling is None:
             return super().sample_from_edges(inputs)
@@ -322,7 +330,7 @@ sample_direction
             torch.default_generator.set_state(before)
 
 
-def check_edges(data):
+def check_edges(data: Any) -> None:
     """Check the ends of edges, which PyG and torch write to memory by without a look."""
     for store in getattr(data, "edge_stores", ()):
         edge_index = store.get("edge_index")
@@ -335,7 +343,9 @@ def check_edges(data):
                 raise ValueError(f"the {which} in edge_index must be in [0, {n})")
 
 
-def checked(name, starts, sources, n_sources, n_targets):
+def checked(
+    name: str, starts: Any, sources: Any, n_sources: int, n_targets: int
+) -> tuple[Any, Any]:
     """Check compressed columns; return tensors of where they begin, int64, and sources, int32."""
     check_node_count(max(n_sources, n_targets))
     starts, sources = starts.numpy(), sources.numpy()
@@ -348,7 +358,7 @@ def checked(name, starts, sources, n_sources, n_targets):
     return torch.from_numpy(starts), torch.from_numpy(sources)
 
 
-def trees_of(roots, disjoint):
+def trees_of(roots: Arrays, disjoint: bool) -> Arrays:
     """Return the tree of each root: 0, or a number for each if they are `disjoint`."""
     trees, first = {}, 0
     for kind, nodes in roots.items():
@@ -357,21 +367,21 @@ def trees_of(roots, disjoint):
     return trees
 
 
-def distinct(nodes):
+def distinct(nodes: NDArray[Any]) -> bool:
     """Return whether no node repeats."""
     return len(np.unique(nodes)) == len(nodes)
 
 
-def shared(array):
+def shared(array: NDArray[Any]) -> Any:
     """Return a copy of an array as a tensor that workers see."""
     return torch.from_numpy(array.copy()).share_memory_()
 
 
-def as_array(values):
+def as_array(values: Any) -> Any:
     """Return a tensor as an array, and anything else as it is."""
     return values.numpy() if isinstance(values, torch.Tensor) else values
 
 
-def tensors(arrays):
+def tensors(arrays: Arrays) -> dict[Any, Any]:
     """Return int64 tensors of arrays, which share no memory with the sampler."""
     return {name: torch.from_numpy(own.astype(np.int64)) for name, own in arrays.items()}

@@ -12,9 +12,9 @@ import torch
 from torch_geometric import loader as peer
 
 from refimpl._support import require
-from refimpl._support.edge_sources import check_node_count
+from refimpl._support.sparse_matrices import check_node_count
 from refimpl.graph import Graph
-from refimpl.hints import Int
+from refimpl.hints import Int, Positions
 from refimpl.lab.pyg.edges import entries_of
 from refimpl.lab.pyg.hops import Relation, sample_hops
 from refimpl.lab.pyg.plugs import KeyedLoader, TorchWith, given
@@ -34,7 +34,16 @@ class Rows:
         Instead of `row`, where the entries are sorted.
     """
 
-    def __init__(self, row=None, col=None, value=None, sparse_sizes=None, *, rowptr=None, **_):
+    def __init__(
+        self,
+        row: Any = None,
+        col: Any = None,
+        value: Any = None,
+        sparse_sizes: Any = None,
+        *,
+        rowptr: Any = None,
+        **_: Any,
+    ) -> None:
         self.sizes = sparse_sizes
         if rowptr is None:
             order = torch.argsort(row * sparse_sizes[1] + col, stable=True)
@@ -43,18 +52,18 @@ class Rows:
             torch.cumsum(torch.bincount(row, minlength=sparse_sizes[0]), 0, out=rowptr[1:])
         self.parts = rowptr, col, value
 
-    def csr(self):
+    def csr(self) -> tuple[Any, Any, Any]:
         return self.parts
 
-    def coo(self):
+    def coo(self) -> tuple[Any, Any, Any]:
         rowptr, col, value = self.parts
         return torch.arange(len(rowptr) - 1).repeat_interleave(rowptr.diff()), col, value
 
-    def t(self):
+    def t(self) -> Rows:
         row, col, value = self.coo()
         return Rows(col, row, value, self.sizes[::-1])
 
-    def sparse_size(self, dim):
+    def sparse_size(self, dim: int) -> Any:
         return self.sizes[dim]
 
 
@@ -133,11 +142,19 @@ class ShaDowKHopSampler(KeyedLoader, peer.ShaDowKHopSampler):
         starts, sources, _ = self.adj_t.csr()
         self._graph = Graph._trusted(starts.numpy(), sources.int().numpy(), False)
 
-    def __collate__(self, n_id):
+    def __collate__(self, n_id: Any) -> Any:
         operators = TorchWith(ego_k_hop_sample_adj=self._ego, ptr2ind=indices_of)
         return given(_collate, torch=operators, SparseTensor=Rows)(self, n_id)
 
-    def _ego(self, _starts, _sources, roots, depth, num_neighbors, replace):
+    def _ego(
+        self,
+        _starts: Any,
+        _sources: Any,
+        roots: Any,
+        depth: int,
+        num_neighbors: int,
+        replace: bool,
+    ) -> tuple[Any, ...]:
         """Return (rowptr, col, n_id, e_id, ptr, root_n_id) of the roots' subgraphs, as tensors."""
         roots = roots.numpy()
         trees = np.arange(len(roots))
@@ -152,7 +169,7 @@ class ShaDowKHopSampler(KeyedLoader, peer.ShaDowKHopSampler):
         return (*map(torch.from_numpy, (*parts, ends, np.searchsorted(codes, trees * n + roots))),)
 
 
-def check_roots(node_idx, n):
+def check_roots(node_idx: Any, n: int) -> None:
     """Raise if these are no roots in a graph of n nodes."""
     if node_idx is None:
         return
@@ -164,7 +181,7 @@ def check_roots(node_idx, n):
         require.ids("node_idx", node_idx.numpy(), 0, n, np.int64)
 
 
-def entries_within(graph, codes):
+def entries_within(graph: Graph, codes: Positions) -> tuple[Positions, Positions, Positions]:
     """Return (starts of rows, columns, entries): the edges between the nodes of each tree.
 
     Parameters
@@ -182,6 +199,6 @@ def entries_within(graph, codes):
     return np.append(0, np.cumsum(counts)), columns[kept], every[kept]
 
 
-def indices_of(ptr, count):
+def indices_of(ptr: Any, count: int) -> Any:
     """Return which part each of `count` elements is in, of parts that begin at `ptr`."""
     return torch.arange(len(ptr) - 1).repeat_interleave(ptr.diff(), output_size=count)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from refimpl._support import require
-from refimpl.graph import Counters
+from refimpl.graph import Counters, Graph, Subgraph
 from refimpl.hints import Float, Int
 from refimpl.lab.pyg.epochs import Loader
 from refimpl.lab.pyg.parts import ends, part, whole
@@ -109,12 +109,12 @@ class SubgraphLoader(Loader):
                 self._whole.graph, sampler, self.seed, coverage=self.sample_coverage
             )
 
-    def _plan(self, epoch):
+    def _plan(self, epoch: int) -> Callable[[int], Any]:
         first = epoch * self.num_steps
         sample = partial(self.gnn.sample_many, self._whole.graph, self.sampler, self.seed)
         return lambda number: self._subgraph(*sample(first + number, 1))
 
-    def _subgraph(self, sub):
+    def _subgraph(self, sub: Subgraph) -> Any:
         """Return a Subgraph as `Data`."""
         from torch import from_numpy
 
@@ -129,7 +129,7 @@ class SubgraphLoader(Loader):
         return taken
 
 
-def by_degree(graph, main, *, m):
+def by_degree(graph: Graph, main: int, *, m: int) -> NodeSample:
     """Draw m nodes with replacement, each in proportion to its degree, as a NodeSample.
 
     The node of a uniform entry of an undirected graph is such a draw.
