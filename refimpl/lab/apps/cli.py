@@ -1,5 +1,7 @@
 """The command line `minibatch-gnn`, also `python -m refimpl` and `python -m fastimpl`."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import sys
@@ -7,6 +9,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from refimpl._support.mpi_start import begun, exit_status
 from refimpl._support.require import shown
@@ -38,6 +41,13 @@ from refimpl.lab.apps.terminal import STANDARD_OUTPUT, escaped_output
 from refimpl.lab.training.config import suggestion
 from refimpl.lab.training.presets import OF_THE_PAPERS, PRESETS
 from refimpl.lab.training.settings import to_json
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.option import Options
+    from refimpl.loader.mpi import MPIComm
+
+    Commands: TypeAlias = argparse._SubParsersAction["Parser"]
+    Work: TypeAlias = Callable[[], int | None]  # gives the exit status, or None for 0
 
 LEFT = {  # commands that are part of a checkout now: what runs them there
     "bench": "pytest bench",
@@ -76,12 +86,12 @@ class Parser(argparse.ArgumentParser):
     common: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def show_first(self, common, notes):
+    def show_first(self, common: tuple[str, ...], notes: tuple[str, ...]) -> None:
         """Let ``--help`` show the options of these names, then notes, and ``--help-all`` all."""
         self.common, self.notes = common, notes
         self.add_argument("--help-all", action=HelpAll, help="show all options, and exit")
 
-    def format_help(self):
+    def format_help(self) -> str:
         """Return what ``--help`` shows."""
         if not self.common:
             return super().format_help()
@@ -95,11 +105,11 @@ class Parser(argparse.ArgumentParser):
         more = f"All options, with their defaults: {self.prog} --help-all"
         return "\n".join([usage, "", about, "", *lines, "", *self.notes, "", more, ""])
 
-    def format_all(self):
+    def format_all(self) -> str:
         """Return the help on all options."""
         return super().format_help()
 
-    def parse_known_args(self, args=None, namespace=None):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse; the parser of the command itself complains of what it does not know."""
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
@@ -108,7 +118,7 @@ class Parser(argparse.ArgumentParser):
             self.error(f"unrecognized arguments: {' '.join(unknown)}{close}")
         return found, unknown
 
-    def _check_value(self, action, value):
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a word that is none of the choices, and name the nearest."""
         if action.choices is not None and value not in action.choices:
             close = suggestion(value, action.choices)
@@ -117,23 +127,25 @@ class Parser(argparse.ArgumentParser):
                 action, f"invalid choice: {shown(value)} (choose from {known}){close}"
             )
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise UserError(f"{message} (see {self.prog} --help)")
 
 
 class HelpAll(argparse.Action):
     """Show the help on all options, and exit."""
 
-    def __init__(self, option_strings, dest, help):
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
         super().__init__(option_strings, dest, nargs=0, default=argparse.SUPPRESS, help=help)
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(
+        self, parser: Any, namespace: object, values: object, option_string: str | None = None
+    ) -> None:
         """Show it."""
         print(parser.format_all(), end="")
         parser.exit()
 
 
-def _short(action):
+def _short(action: Any) -> tuple[str, str]:
     """Return an option as it is typed, and in a line what it says, with its default."""
     said, _, default = action.help.replace("%%", "%").partition(" (default: ")
     who, colon, value = default.rstrip(")").split(";")[0].partition(": ")
@@ -145,7 +157,7 @@ def _short(action):
     return typed, f"{clause} ({default})" if default else clause
 
 
-def build_parser(impl="fastimpl", prog="minibatch-gnn"):
+def build_parser(impl: str = "fastimpl", prog: str = "minibatch-gnn") -> Parser:
     """Return the parser, with `impl` as the default implementation."""
     parser = Parser(
         prog=prog,
@@ -167,7 +179,7 @@ def build_parser(impl="fastimpl", prog="minibatch-gnn"):
     return parser
 
 
-def _add_train(commands, impl):
+def _add_train(commands: Commands, impl: str) -> None:
     parser = commands.add_parser(
         "train",
         usage="%(prog)s [OPTION ..]",
@@ -198,7 +210,7 @@ def _add_train(commands, impl):
     _add_preset(run, parser, options, OF_TRAIN)
 
 
-def _add_config(group):
+def _add_config(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--config",
         metavar="FILE.toml|metrics.json",
@@ -208,7 +220,9 @@ def _add_config(group):
     )
 
 
-def _add_preset(group, parser, options, common):
+def _add_preset(
+    group: argparse._ArgumentGroup, parser: Parser, options: Options, common: tuple[str, ...]
+) -> None:
     """Add ``--preset``, and let ``--help`` say what the papers' presets set."""
     chosen = {
         name: " ".join(options[key].typed(value) for key, value in settings.items())
@@ -227,7 +241,7 @@ def _add_preset(group, parser, options, common):
     parser.show_first(common, tuple(map(filled.fill, notes)))
 
 
-def _add_predict(commands, impl):
+def _add_predict(commands: Commands, impl: str) -> None:
     parser = commands.add_parser(
         "predict",
         help="apply a trained model to the nodes of any graph",
@@ -247,7 +261,7 @@ def _add_predict(commands, impl):
     add_overwrite(parser, "that file")
 
 
-def _add_compare(commands):
+def _add_compare(commands: Commands) -> None:
     parser = commands.add_parser(
         "compare",
         usage="%(prog)s [OPTION ..]",
@@ -276,7 +290,7 @@ def _add_compare(commands):
     _add_preset(run, parser, compare_options(), OF_COMPARE)
 
 
-def _add_sample(commands, impl):
+def _add_sample(commands: Commands, impl: str) -> None:
     parser = commands.add_parser(
         "sample",
         help="draw subgraphs; report their cost and their similarity to the graph",
@@ -295,7 +309,7 @@ def _add_sample(commands, impl):
     add_overwrite(parser, "these files in the folder")
 
 
-def _add_convert(commands):
+def _add_convert(commands: Commands) -> None:
     parser = commands.add_parser(
         "convert",
         help="convert a data set to a folder of memory-mapped arrays",
@@ -314,7 +328,7 @@ def _add_convert(commands):
     add_overwrite(parser, "the data set in FOLDER")
 
 
-def _add_info(commands, impl):
+def _add_info(commands: Commands, impl: str) -> None:
     parser = commands.add_parser(
         "info",
         help="show versions, threads, OpenMP, BLAS and the instruction set",
@@ -347,7 +361,7 @@ def main(
     """
     rank, words = 0, [*(sys.argv[1:] if argv is None else argv)]
 
-    def asked():
+    def asked() -> Work:
         nonlocal rank
         rank, comm = ranks(words, prog)
         return _asked(words, impl, prog, comm)
@@ -355,7 +369,12 @@ def main(
     return answer(asked, prog, words[0] if words else None, lambda text: _say(text, rank))
 
 
-def answer(asked: Callable, prog: str, command: str | None, say: Callable | None = None) -> int:
+def answer(
+    asked: Callable[[], Work],
+    prog: str,
+    command: str | None,
+    say: Callable[[str], object] | None = None,
+) -> int:
     """Do what a command line asks for; return the exit status, and say what went wrong.
 
     Parameters
@@ -394,7 +413,7 @@ def answer(asked: Callable, prog: str, command: str | None, say: Callable | None
         return exit_status(stop)
 
 
-def _print_nowhere():
+def _print_nowhere() -> None:
     """Let what is still printed, by Python at its end as well, go nowhere."""
     try:
         stdout = sys.stdout.fileno()
@@ -405,14 +424,14 @@ def _print_nowhere():
     os.close(nowhere)
 
 
-def _say(message, rank=0):
+def _say(message: str, rank: int = 0) -> None:
     """Show a message; of several processes that were started together rank 0 does."""
     if sys.stderr is not None and rank == 0:
         with suppress(OSError, ValueError):  # full, or closed: there is no other place to say it
             print(message, file=sys.stderr, flush=True)
 
 
-def _asked(words, impl, prog, comm):
+def _asked(words: list[str], impl: str, prog: str, comm: MPIComm | None) -> Work:
     """Return what a command line asks for, as a function without arguments (collective)."""
     left = None
     try:
@@ -436,7 +455,7 @@ def _asked(words, impl, prog, comm):
     return run
 
 
-def _command(arguments, impl, prog, comm):
+def _command(arguments: dict[str, Any], impl: str, prog: str, comm: MPIComm | None) -> Work:
     """Return what a command does with its arguments, as a function without arguments."""
     command, out = arguments["command"], arguments.get("out")
     if command == "trace":
@@ -452,7 +471,9 @@ def _command(arguments, impl, prog, comm):
     if command == "convert":
         given = {key: arguments[key] for key in convert_options() if key in arguments}
         source, folder = arguments["source"], arguments["folder"]
-        run = partial(convert_command, source, folder, given, overwrite=arguments["overwrite"])
+        run: Work = partial(
+            convert_command, source, folder, given, overwrite=arguments["overwrite"]
+        )
         return _naming(convert_options(), run)
     made = {"train": train_options, "predict": predict_options, "sample": sample_options}
     options = compare_options() if command == "compare" else made[command](impl)
@@ -467,7 +488,7 @@ def _command(arguments, impl, prog, comm):
         given = with_preset(arguments["preset"], options, given)
     if arguments["overwrite"] and out is None and command != "train":
         raise UserError("--overwrite does not apply without --out")
-    form = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
+    form: dict[str, Any] = {"options": options, "out": out, "overwrite": arguments["overwrite"]}
     if command == "train":
         run = partial(train, given, resume=arguments["resume"], prog=prog, comm=comm, **form)
     elif command == "predict":
@@ -479,10 +500,10 @@ def _command(arguments, impl, prog, comm):
     return _naming(options, run)
 
 
-def _naming(options, run):
+def _naming(options: Options, run: Work) -> Work:
     """Return `run` with errors that name options as they are typed."""
 
-    def named():
+    def named() -> int | None:
         with naming_flags(flags_of(options, PARAMETERS)):
             return run()
 

@@ -1,8 +1,11 @@
 """Both implementations on the same data, seed and settings: results and speed."""
 
+from __future__ import annotations
+
 import statistics
 from contextlib import ExitStack
 from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +25,17 @@ from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.divergence import Diverged
 from refimpl.lab.training.settings import MOST
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from refimpl.lab.apps.option import Chosen, Options
+    from refimpl.lab.training.trainer import Trainer
+
+    Seconds: TypeAlias = list[list[dict[str, float]]]  # of each trainer, in every round, by part
+
 SLOW, FAST = "refimpl", "fastimpl"
 TOLERANCE = {"float32": 1e-3, "float64": 1e-9}  # largest relative difference of weights
 WHOLE = "whole iteration"
@@ -40,7 +54,7 @@ SOURCES = ("pool", "minibatches", "batches", "passes")  # of iterations: what th
 PARTS = tuple(part for part in report.TRAINING if part != "normalization")  # of an iteration
 
 
-def compare_options():
+def compare_options() -> Options:
     """Return the options of ``compare``."""
     kept = {
         key: option
@@ -50,7 +64,9 @@ def compare_options():
     return {POOL.key: POOL, **kept}
 
 
-def compare(given, *, options, rounds, out, overwrite):
+def compare(
+    given: Chosen, *, options: Options, rounds: int, out: str | None, overwrite: bool
+) -> int:
     """Train both implementations for `rounds` rounds; print the table; return the exit status.
 
     Parameters
@@ -101,7 +117,7 @@ def compare(given, *, options, rounds, out, overwrite):
             )
         counted = config.method.counts_loads
         loads = [trainer.counts_of_epoch for trainer in trainers]
-        result = {
+        result: dict[str, Any] = {
             "parts": _speeds(seconds, pool),
             "normalization": before,
             "rounds": rounds,
@@ -133,7 +149,7 @@ def compare(given, *, options, rounds, out, overwrite):
     return 0 if result["agree"] else 1
 
 
-def _shown_settings(settings, options):
+def _shown_settings(settings: Chosen, options: Options) -> Chosen:
     """Return the settings without those that `train` alone has."""
     unused = {o.name for key, o in train_options().items() if key not in options}
     return {name: value for name, value in settings.items() if name not in unused}
@@ -142,22 +158,23 @@ def _shown_settings(settings, options):
 class Recorded:
     """An iterator that keeps what was taken from it."""
 
-    def __init__(self, source):
-        self.source, self.taken = source, []
+    def __init__(self, source: Any) -> None:
+        self.source = source
+        self.taken: list[Any] = []
 
-    def __iter__(self):
+    def __iter__(self) -> Self:
         return self
 
-    def __next__(self):
+    def __next__(self) -> Any:
         self.taken.append(next(self.source))
         return self.taken[-1]
 
-    def close(self):
+    def close(self) -> None:
         """End the threads of the iterator."""
         self.source.close()
 
 
-def _recording(iterations):
+def _recording(iterations: Any) -> list[Any]:
     """Return what keeps all samples that a method's iterations work on, from now on."""
     for name in SOURCES:
         if hasattr(iterations, name):
@@ -167,7 +184,7 @@ def _recording(iterations):
     return [iterations.A]  # one for all iterations: the whole graph
 
 
-def _equal(a, b):
+def _equal(a: Any, b: Any) -> Any:
     """Whether two samples are equal in every array and count."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.array_equal(a, b)
@@ -183,7 +200,7 @@ def _equal(a, b):
     return a == b
 
 
-def _normalization(trainers):
+def _normalization(trainers: list[Trainer]) -> dict[str, Any] | None:
     """Return the cost of what runs once, before training, and whether the counts are equal."""
     a, b = (getattr(trainer.iterations, "counts", None) for trainer in trainers)
     if a is None or b is None:
@@ -196,7 +213,13 @@ def _normalization(trainers):
     }
 
 
-def _run_rounds(trainers, taken, rounds, pool, show):
+def _run_rounds(
+    trainers: list[Trainer],
+    taken: list[list[Any]],
+    rounds: int,
+    pool: int,
+    show: Callable[[float], object],
+) -> tuple[Seconds, list[list[float]], bool]:
     """Train in turns; ``show(share)`` is told how much is done.
 
     Returns
@@ -206,7 +229,7 @@ def _run_rounds(trainers, taken, rounds, pool, show):
     same : bool
         Whether both packages sampled the same for all iterations, to the last edge.
     """
-    seconds: list[list[dict[str, float]]] = [[] for _ in trainers]
+    seconds: Seconds = [[] for _ in trainers]
     losses: list[list[float]] = [[] for _ in trainers]
     same = True
     for number in range(rounds):
@@ -224,7 +247,7 @@ def _run_rounds(trainers, taken, rounds, pool, show):
     return seconds, losses, same
 
 
-def _speeds(seconds, pool):
+def _speeds(seconds: Seconds, pool: int) -> dict[str, dict[str, float | None]]:
     """Return milliseconds an iteration by part, as medians over the rounds, and speed-ups."""
     speeds = {}
     for part in (*PARTS, WHOLE):
@@ -238,7 +261,7 @@ def _speeds(seconds, pool):
     return speeds
 
 
-def _loss_of_step(trainer):
+def _loss_of_step(trainer: Trainer) -> float:
     """Do an iteration; return its loss. A training that diverges is the user's to mend."""
     try:
         return trainer.step().loss
@@ -247,12 +270,12 @@ def _loss_of_step(trainer):
         raise UserError(f"{error}: {advice}") from error
 
 
-def _ratio(slow, fast):
+def _ratio(slow: float, fast: float) -> dict[str, float | None]:
     speedup = slow / fast if fast else None
     return {f"{SLOW}_ms": slow, f"{FAST}_ms": fast, "speedup": speedup}
 
 
-def _difference(a, b):
+def _difference(a: NDArray[Any], b: NDArray[Any]) -> float:
     """Return the largest difference over the largest magnitude in `a`."""
     largest = float(np.abs(a).max(initial=0))
     difference = float(np.abs(a - b).max(initial=0))
@@ -261,7 +284,7 @@ def _difference(a, b):
     return difference / largest if largest else difference
 
 
-def _show(result):
+def _show(result: dict[str, Any]) -> None:
     print(f"{report.title({**result['settings'], 'impl': 'both packages'}, result['dataset'])}")
     print(f"medians of {result['rounds']} rounds, ms an iteration; {result['threads']} threads\n")
     rows = [("part", SLOW, FAST, "speed-up")]
@@ -286,5 +309,5 @@ def _show(result):
     )
 
 
-def _yes(truth):
+def _yes(truth: bool) -> str:
     return "yes" if truth else "NO"

@@ -1,11 +1,18 @@
 """`minibatch-gnn completion`: what a shell needs to complete commands and options."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from refimpl.lab.apps.errors import UserError
+
+if TYPE_CHECKING:
+    import argparse
 
 SHELLS = "bash", "zsh", "tcsh"
 
 
-def add_completion(commands):
+def add_completion(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to `commands`."""
     parser = commands.add_parser(
         "completion",
@@ -17,7 +24,7 @@ def add_completion(commands):
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=" or ".join(SHELLS))
 
 
-def print_completion(parser, shell):
+def print_completion(parser: argparse.ArgumentParser, shell: str) -> int:
     """Print the script for a shell.
 
     Raises

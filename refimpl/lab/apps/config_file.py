@@ -1,9 +1,12 @@
 """Settings of a run from a file: a TOML table of options, or the metrics.json of another run."""
 
+from __future__ import annotations
+
 import json
 import sys
 from argparse import ArgumentTypeError
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.option import hyphenated, reader_of
@@ -18,6 +21,10 @@ from refimpl.lab.training.config import PARTS, suggestion
 from refimpl.lab.training.presets import preset_settings
 from refimpl.lab.training.settings import to_json
 
+if TYPE_CHECKING:
+    from refimpl.hints import FilePath
+    from refimpl.lab.apps.option import Chosen, Option, Options
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -28,7 +35,7 @@ TEXTS = str, data_source  # what reads words, of which a number is none
 TYPED_ONLY = "out", "resume", "overwrite", "config", "preset"
 
 
-def with_file(path, options, given, known):
+def with_file(path: FilePath, options: Options, given: Chosen, known: Options) -> Chosen:
     """Return `given` with what a file says of the options that are not given.
 
     What of it does not apply with what is given, such as a setting of another method, is left
@@ -71,14 +78,14 @@ def with_file(path, options, given, known):
     return with_applying(found, options, given)
 
 
-def with_preset(name, options, given):
+def with_preset(name: str, options: Options, given: Chosen) -> Chosen:
     """Return `given` with what a preset chooses for the options that are not given and apply."""
     names = {options[key].name: value for key, value in given.items()}
     chosen = {key: to_json(value) for key, value in preset_settings(name, names).items()}
     return with_applying(chosen, options, given)
 
 
-def with_applying(found, options, given):
+def with_applying(found: Chosen, options: Options, given: Chosen) -> Chosen:
     """Return `given` with those of other options' values that apply."""
     while True:  # what hangs on something that is left out is left out, too
         merged = with_defaults(options, found | given)
@@ -88,11 +95,11 @@ def with_applying(found, options, given):
         found = kept
 
 
-def _applies(option, settings):
+def _applies(option: Option, settings: Chosen) -> bool:
     return unmet(option, settings) is None and has_what_it_needs(option, settings)
 
 
-def _read(path):
+def _read(path: Path) -> Chosen:
     """Return the names and values in a file."""
     if path.suffix not in KINDS:
         raise UserError(f"--config must be a {' or '.join(KINDS)} file, got {path}")
@@ -109,7 +116,7 @@ def _read(path):
     return settings
 
 
-def _values(path, settings, options, known):
+def _values(path: Path, settings: Chosen, options: Options, known: Options) -> Chosen:
     """Return the settings of a file by the keys of options."""
     typed = path.suffix == ".toml"
     chosen = {name.replace("-", "_"): value for name, value in settings.items()}
@@ -135,14 +142,14 @@ def _values(path, settings, options, known):
     return found
 
 
-def _key_of(name, options, settings):
+def _key_of(name: str, options: Options, settings: Chosen) -> str | None:
     """Return the key of the option that is the setting `name`; of several, one that applies."""
     keys = [key for key, option in options.items() if option.name == name]
     applying = [key for key in keys if _applies(options[key], settings)]
     return next(iter(applying + keys), None)
 
 
-def _value(path, option, word, value):
+def _value(path: Path, option: Option, word: str, value: Any) -> Any:
     """Return the value of an option as if it were typed; None for a switch that is not set."""
     if option.sets is not None:
         if not isinstance(value, bool):

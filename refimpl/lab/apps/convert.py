@@ -1,7 +1,10 @@
 """Any data set as a folder of plain arrays that is opened in no time: ``minibatch-gnn convert``."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from refimpl._support.reprs import one_line
 from refimpl.lab.apps.errors import user_errors
@@ -14,10 +17,13 @@ from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training.settings import parsed_size
 from refimpl.loader.packed import PackedFeatures
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.option import Chosen, Options
+
 TAKEN = (*TABLES[1:], "setting", "split", "scaling", "verify")  # as train takes them
 
 
-def convert_options():
+def convert_options() -> Options:
     """Return the options of ``convert``."""
     run = {key: option._replace(group="") for key, option in run_options().items()}
     options = (
@@ -50,7 +56,7 @@ def convert_options():
     return {option.key: option for option in options}
 
 
-def convert_command(source, folder, given, *, overwrite):
+def convert_command(source: str, folder: str, given: Chosen, *, overwrite: bool) -> None:
     """Convert a data set; print what it is then.
 
     Parameters

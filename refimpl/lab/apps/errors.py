@@ -1,13 +1,20 @@
 """Telling a user's mistake from a fault of the program, and both from a signal to end."""
 
+from __future__ import annotations
+
 import signal
 import threading
 import warnings
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, TextIO
 
 from refimpl._support.reprs import one_line
 
-SMALLER = {  # by command: what takes less memory
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+SMALLER: dict[str | None, str] = {  # by command: what takes less memory
     "train": "--hidden, --layers, --batch-size, --budget or --eval-memory",
     "compare": "--hidden, --layers, --batch-size, --budget or --pool",
     "predict": "--eval-memory",
@@ -28,7 +35,7 @@ class OutOfMemory(UserError):
 class Interrupted(Exception):
     """The user stopped a run: shown as one line, with the exit status `status`."""
 
-    def __init__(self, message, status):
+    def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
         self.status = status
 
@@ -42,19 +49,19 @@ class Terminated(KeyboardInterrupt):
         Of the signal.
     """
 
-    def __init__(self, number):
+    def __init__(self, number: int) -> None:
         self.number = number
         super().__init__(f"ended by {signal.Signals(number).name}")
 
 
 @contextmanager
-def ended_in_order():
+def ended_in_order() -> Iterator[None]:
     """Let SIGTERM and SIGHUP end the block as Ctrl-C does, once: the clean-up is not cut short.
 
     A signal that is ignored or handled already, as by nohup, keeps its handler.
     """
 
-    def end(number, frame):
+    def end(number: int, frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_IGN)
         raise Terminated(number)
 
@@ -72,10 +79,17 @@ def ended_in_order():
 
 
 @contextmanager
-def warnings_said(say, prog):
+def warnings_said(say: Callable[[str], object], prog: str) -> Iterator[None]:
     """Show each warning in one line, as errors are shown."""
 
-    def show(message, category, filename, lineno, file=None, line=None):
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
         say(f"{prog}: warning: {one_line(message)}")
 
     with warnings.catch_warnings():
@@ -84,7 +98,7 @@ def warnings_said(say, prog):
 
 
 @contextmanager
-def user_errors(option=""):
+def user_errors(option: str = "") -> Iterator[None]:
     """Turn the library's complaints about its input into UserError, which names `option`, if given.
 
     Put around what reads the user's settings and data only: an exception of the same kind from
@@ -99,7 +113,7 @@ def user_errors(option=""):
         raise UserError(f"{option}: {message}" if option else message) from error
 
 
-def message_of(error, command):
+def message_of(error: BaseException, command: str | None) -> str:
     """Return the message, in one line, of an error that ends `command`."""
     if not isinstance(error, MemoryError | OutOfMemory):
         return one_line(error)

@@ -1,8 +1,11 @@
 """What this program runs on."""
 
+from __future__ import annotations
+
 import os
 import platform
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy
@@ -13,8 +16,11 @@ from refimpl._version import __version__
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.options import load_implementation
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def versions():
+
+def versions() -> dict[str, str]:
     """Return the versions of this distribution and of what its numbers depend on."""
     return {
         "minibatch-gnn": __version__,
@@ -24,7 +30,7 @@ def versions():
     }
 
 
-def build_of(gnn):
+def build_of(gnn: ModuleType) -> dict[str, Any] | None:
     """Return how an implementation was built; None for one that is not compiled."""
     found = getattr(gnn, "build_info", None)
     if found is None:
@@ -35,7 +41,7 @@ def build_of(gnn):
     return build
 
 
-def threads_of(gnn):
+def threads_of(gnn: ModuleType) -> int:
     """Return how many threads an implementation will use now: 1 for one that is not compiled."""
     if build_of(gnn) is None:
         return 1
@@ -43,9 +49,9 @@ def threads_of(gnn):
     return max(teams, default=1)
 
 
-def describe(impl):
+def describe(impl: str) -> list[tuple[str, Any]]:
     """Return what there is to know, as (topic, value) pairs."""
-    lines = list(versions().items())
+    lines: list[tuple[str, Any]] = list(versions().items())
     lines += [("processor", processor()), ("cores", os.cpu_count())]
     try:
         gnn = load_implementation(impl)
@@ -68,7 +74,7 @@ def describe(impl):
     return lines
 
 
-def info(impl):
+def info(impl: str) -> None:
     """Print what there is to know."""
     lines = describe(impl)
     width = max(len(topic) for topic, _ in lines)

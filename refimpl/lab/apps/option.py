@@ -1,13 +1,18 @@
 """An option of the command line, written down or made of a setting."""
 
+from __future__ import annotations
+
 import argparse
 import re
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from refimpl._support.require import shown
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.training.config import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
 
 LONGEST_INTEGER = 4000  # digits: Python reads no more than 4300
 
@@ -58,16 +63,16 @@ class Option(NamedTuple):
     group: str = ""
 
     @property
-    def key(self):
+    def key(self) -> str:
         """What is unique among the options of a command: the flag, without its hyphens."""
         return self.word or self.name
 
     @property
-    def flag(self):
+    def flag(self) -> str:
         """The option as the user types it."""
         return flag(self.key)
 
-    def as_typed(self, value):
+    def as_typed(self, value: object) -> str:
         """Return a value as the user would write it."""
         if self.sets is not None:
             return str(value == self.sets)
@@ -77,11 +82,11 @@ class Option(NamedTuple):
             return ",".join(f"{key}={one}" for key, one in value.items())
         return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
-    def typed(self, value):
+    def typed(self, value: object) -> str:
         """Return the words with which the user gives a value."""
         return self.flag if self.sets is not None else f"{self.flag} {self.as_typed(value)}"
 
-    def default_shown(self):
+    def default_shown(self) -> str:
         """Return the default as the help tells it."""
         if self.sets is not None:
             return "off"
@@ -90,23 +95,27 @@ class Option(NamedTuple):
         return "none" if self.default is None else self.as_typed(self.default)
 
 
-def flag(name):
+Options: TypeAlias = dict[str, Option]  # by key
+Chosen: TypeAlias = dict[str, Any]  # values of options by key, or settings by name
+
+
+def flag(name: str) -> str:
     """Return an option's name as the user types it."""
     return "--" + hyphenated(name)
 
 
-def hyphenated(word):
+def hyphenated(word: str) -> str:
     """Return a word as the user types it."""
     return word.replace("_", "-")
 
 
-def listed(words):
+def listed(words: Iterable[str]) -> str:
     """Return words as a list in a sentence: "a, b and c"."""
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def flags_of(options, parameters):
+def flags_of(options: Options, parameters: dict[str, str]) -> dict[str, str]:
     """Return the flags of options, by key, by the words that an error may begin with.
 
     `parameters` are the names that functions have for some of them. An error that begins with
@@ -120,7 +129,7 @@ def flags_of(options, parameters):
 
 
 @contextmanager
-def naming_flags(flags):
+def naming_flags(flags: dict[str, str]) -> Iterator[None]:
     """Let a UserError that begins with the name of a setting begin with the option's flag."""
     try:
         yield
@@ -131,7 +140,9 @@ def naming_flags(flags):
         raise
 
 
-def add_options(parser, options, groups=None):
+def add_options(
+    parser: argparse.ArgumentParser, options: Options, groups: dict[str, str] | None = None
+) -> dict[str, argparse._ArgumentGroup]:
     """Add options to a parser, each under the heading of its group.
 
     What the user does not give is left out of the namespace, so that it can be told from what
@@ -159,7 +170,11 @@ def add_options(parser, options, groups=None):
         target = made.get(option.group, parser)
         text = option.help.replace("%", "%%")
         shown = option.default_shown().replace("%", "%%")
-        form = {"dest": key, "default": argparse.SUPPRESS, "help": f"{text} (default: {shown})"}
+        form: dict[str, Any] = {
+            "dest": key,
+            "default": argparse.SUPPRESS,
+            "help": f"{text} (default: {shown})",
+        }
         if option.sets is not None:
             target.add_argument(option.flag, action="store_const", const=option.sets, **form)
             continue
@@ -170,14 +185,14 @@ def add_options(parser, options, groups=None):
     return made
 
 
-def reader_of(option):
+def reader_of(option: Option) -> Callable[[str], Any]:
     """Return what makes an option's value of what the user typed; argparse reports its errors."""
     if option.choices:
         return _chooser(option.choices)
     if option.parse in TYPED:
         return TYPED[option.parse]
 
-    def read(text):
+    def read(text: str) -> Any:
         try:
             return option.parse(text)
         except (ValueError, TypeError, OverflowError) as error:
@@ -187,14 +202,14 @@ def reader_of(option):
     return read
 
 
-def typed_integer(text):
+def typed_integer(text: str) -> int:
     """Return the integer that a user typed; argparse reports its errors, and names the option."""
     if not re.fullmatch(rf"[+-]?\d{{1,{LONGEST_INTEGER}}}", text, re.ASCII):
         raise argparse.ArgumentTypeError(f"must be an integer, got {shown(text)}")
     return int(text)
 
 
-def typed_real(text):
+def typed_real(text: str) -> float:
     """Return the number that a user typed; argparse reports its errors, and names the option."""
     try:
         if re.fullmatch(r"[\w.+-]+", text, re.ASCII) and "_" not in text:
@@ -204,11 +219,11 @@ def typed_real(text):
     raise argparse.ArgumentTypeError(f"must be a number, got {shown(text)}")
 
 
-TYPED = {int: typed_integer, float: typed_real, str: str}
+TYPED: dict[Any, Callable[[str], Any]] = {int: typed_integer, float: typed_real, str: str}
 
 
-def _chooser(choices):
-    def choose(text):
+def _chooser(choices: tuple[str, ...]) -> Callable[[str], str]:
+    def choose(text: str) -> str:
         for word in (text, text.replace("-", "_")):
             if word in choices:
                 return word

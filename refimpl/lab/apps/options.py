@@ -1,6 +1,9 @@
 """The options of a run: a table made of the settings of models and methods."""
 
+from __future__ import annotations
+
 import os
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.beside import import_package
 from refimpl.lab.apps import sampler_options
@@ -17,6 +20,12 @@ from refimpl.lab.training.config import PARTS, TrainConfig
 from refimpl.lab.training.settings import parsed_size, settings_of
 from refimpl.loader.lookahead_features import CACHES
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from refimpl.hints import Absent
+    from refimpl.lab.apps.option import Options
+
 DTYPES = ("float32", "float64")
 PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
 PLACES = ("memory", "mmap", "parts", "lookahead")  # of features
@@ -24,17 +33,17 @@ MEMORY = 2**30  # bytes of a cache of features
 RUN, COMMON = "run", "model and training"  # headings
 
 
-def data_source(text):
+def data_source(text: str) -> str:
     """Return a built-in name as it is, and a folder as an absolute path."""
     return text if text in BUILT_IN else os.path.realpath(text)
 
 
-def split_asked(text):
+def split_asked(text: str) -> int | str:
     """Return a number as an int, and a name as it is."""
     return int(text) if text.lstrip("+-").isdecimal() else text
 
 
-def columns_asked(text):
+def columns_asked(text: str) -> dict[str, str | list[str]]:
     """Return what ROLE=TITLE,.. says as a dictionary; titles to ignore are a list."""
     columns: dict[str, str | list[str]] = {}
     for part in text.split(","):
@@ -45,7 +54,7 @@ def columns_asked(text):
     return columns
 
 
-def rounds_asked(text):
+def rounds_asked(text: str) -> list[int] | str | None:
     """Return None, "pairwise", or the numbers of a tree's branches."""
     if text in ("none", "pairwise"):
         return None if text == "none" else text
@@ -55,7 +64,7 @@ def rounds_asked(text):
     return branches
 
 
-def run_options(impl="fastimpl"):
+def run_options(impl: str = "fastimpl") -> Options:
     """Return the options that are no settings of `TrainConfig`, with this default for ``--impl``.
 
     Returns
@@ -217,7 +226,7 @@ def run_options(impl="fastimpl"):
     return {option.key: option._replace(group=RUN) for option in options}
 
 
-def train_options(impl="fastimpl"):
+def train_options(impl: str = "fastimpl") -> Options:
     """Return all options of ``train``: of the run, of `TrainConfig`, of methods and of models.
 
     Nothing but a setting's field says what its option is. The table is made anew each time: a
@@ -250,7 +259,7 @@ def train_options(impl="fastimpl"):
     return dict(sorted(table.items(), key=lambda item: order.index(item[1].group)))
 
 
-def groups():
+def groups() -> dict[str, str]:
     """Return the headings of the help in their order, each with a line that explains it."""
     titles = {RUN: "", COMMON: ""}
     for kind in reversed(PARTS):
@@ -259,14 +268,14 @@ def groups():
     return titles
 
 
-def summary(cls):
+def summary(cls: type[Any]) -> str:
     """Return the first line of a class's documentation; "" if it has none of its own."""
     line = next(iter((cls.__doc__ or "").splitlines()), "")
     made = line.startswith(f"{cls.__name__}(")  # by dataclass
     return "" if made else line.replace("`", "")
 
 
-def option_of(cls, name, **more):
+def option_of(cls: type[Any], name: str, **more: Any) -> Option | Absent:
     """Return the Option of a class's setting, or None if the command line has none."""
     known = settings_of(cls)
     setting, default = known[name], getattr(cls, name)
@@ -296,7 +305,7 @@ def option_of(cls, name, **more):
     )
 
 
-def _common_options():
+def _common_options() -> list[Option]:
     """Return the options of the settings that all models and methods have."""
     options = []
     for name, setting in settings_of(TrainConfig).items():
@@ -310,7 +319,7 @@ def _common_options():
     return [option for option in options if option is not None]
 
 
-def _described(name, cls):
+def _described(name: str, cls: type[Any]) -> str:
     if getattr(cls, "title", ""):
         return f"{name} ({cls.title})"
     head, colon, tail = summary(cls).rstrip(".").rpartition(": ")
@@ -319,7 +328,7 @@ def _described(name, cls):
     return f"{name} ({head}): {tail}" if colon else f"{name}: {tail[0].lower()}{tail[1:]}"
 
 
-def _options_of(kind):
+def _options_of(kind: str) -> list[Option]:
     """Return the options of all models, or of all methods; a shared flag is one option."""
     found: dict[str, dict[str, Option]] = {}
     for owner, cls in PARTS[kind].items():
@@ -330,7 +339,7 @@ def _options_of(kind):
     return [_shared(kind, of) for of in found.values()]
 
 
-def _shared(kind, of):
+def _shared(kind: str, of: Options) -> Option:
     """Return one option for those of several classes, by name, that have one flag."""
     first, owners = next(iter(of.values())), tuple(of)
     for owner, option in of.items():
@@ -347,7 +356,7 @@ def _shared(kind, of):
     return first._replace(help=text, shown=shown, only={kind: owners}, group=group)
 
 
-def _by_owner(texts):
+def _by_owner(texts: dict[str, str]) -> str:
     """Return the text that all have, or each with the names of those that have it."""
     owners: dict[str, list[str]] = {}
     for owner, text in texts.items():
@@ -357,7 +366,7 @@ def _by_owner(texts):
     return "; ".join(f"{listed(names)}: {text}" for text, names in owners.items())
 
 
-def load_implementation(name):
+def load_implementation(name: str) -> ModuleType:
     """Return the implementation `name`: the module, made complete if it has some kernels only."""
     if not isinstance(name, str) or not all(part.isidentifier() for part in name.split(".")):
         raise UserError(f"--impl must be an import name, got {name!r}")

@@ -1,10 +1,13 @@
 """What a run writes and shows, from its first moment to its last; rank 0 alone does."""
 
+from __future__ import annotations
+
 import platform
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from refimpl._support import require
+from scipy.sparse import issparse
+
 from refimpl._support.reprs import one_line
 from refimpl.history.cache import BidirectionalCache
 from refimpl.lab.apps import info, plots, report
@@ -22,6 +25,15 @@ from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import reads_sparse
 from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.lookahead_features import LookaheadFeatures
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from refimpl.hints import Absent
+    from refimpl.lab.apps.option import Chosen
+    from refimpl.lab.training.state import TrainResult
+    from refimpl.lab.training.trainer import Trainer
+    from refimpl.loader.mpi import Communicator
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
 MODEL = "model.npz"
@@ -41,11 +53,18 @@ class Output:
         The ranks.
     """
 
-    def __init__(self, folder, trainer, settings, facts, comm):
+    def __init__(
+        self,
+        folder: Path,
+        trainer: Trainer,
+        settings: Chosen,
+        facts: dict[str, Any],
+        comm: Communicator | Absent,
+    ) -> None:
         self.folder, self.trainer, self.comm = folder, trainer, comm
         self.settings, self.facts = settings, facts
 
-    def start(self):
+    def start(self) -> None:
         """Replace an old run in the folder by one that has not begun."""
         # The checkpoint first: a run killed in its first epoch must not resume an old one.
         self._save()
@@ -54,7 +73,7 @@ class Output:
                 if name != CHECKPOINT and is_first(self.comm):
                     (self.folder / name).unlink(missing_ok=True)
 
-    def run_epochs(self):
+    def run_epochs(self) -> None:
         """Train to the last epoch; after each, save the position and the history."""
         trainer, state, lr = self.trainer, self.trainer.state, self.settings["lr"]
         with Progress(trainer) as progress:
@@ -73,7 +92,7 @@ class Output:
                         report.write_history(self.folder / HISTORY, state.history, state.loads)
                 progress.after_epoch()
 
-    def finish(self, features):
+    def finish(self, features: object) -> None:
         """Score the best weights; write and print the result."""
         result = self.trainer.result()
         ranks = None if self.comm is None else to_first(self.comm, self._of_rank(features))
@@ -81,7 +100,7 @@ class Output:
             if is_first(self.comm):
                 self._write(result, ranks, features)
 
-    def _save(self):
+    def _save(self) -> None:
         """Write the checkpoint of all workers."""
         state = self.trainer.state
         if self.comm is not None:
@@ -91,7 +110,7 @@ class Output:
                 settings = {**self.settings, "dataset": self.facts}
                 save_checkpoint(self.folder / CHECKPOINT, state, settings)
 
-    def _write(self, result, ranks, features):
+    def _write(self, result: TrainResult, ranks: list[Any] | None, features: object) -> None:
         folder, trainer = self.folder, self.trainer
         model = TrainedModel.trained(trainer.dataset, trainer.config, result.weights)
         save_model(folder / MODEL, model)
@@ -123,7 +142,7 @@ class Output:
             print(f"wrote {one_line(folder / name)}")
         print(f"no {CURVE}: {why}" if why else f"wrote {one_line(folder / CURVE)}")
 
-    def _of_rank(self, features):
+    def _of_rank(self, features: object) -> dict[str, Any]:
         """Return what this rank did, sent and waited for."""
         trainer = self.trainer
         counts: dict[str, Any] = {}
@@ -143,7 +162,7 @@ class Output:
         }
 
 
-def _reads(features, seconds):
+def _reads(features: object, seconds: float) -> dict[str, Any]:
     """Return what was read of features on storage, if they are there, in `seconds` of training."""
     if not isinstance(features, LookaheadFeatures):
         return {}
@@ -160,7 +179,7 @@ def _reads(features, seconds):
     return {"reads": {**asdict(counts), **shares}}
 
 
-def _loads(trainer):
+def _loads(trainer: Trainer) -> dict[str, Any]:
     """Return what was loaded in the whole run, and the caches at its end, if that is counted."""
     if not trainer.config.method.counts_loads:
         return {}
@@ -173,16 +192,16 @@ def _loads(trainer):
     return {"loads": report.totals(trainer.state.loads), "cache": found}
 
 
-def _of_features(trainer):
+def _of_features(trainer: Trainer) -> list[str]:
     """Return a line about sparse features, if the data set has them."""
     X = trainer.dataset.features
-    if not require.issparse(X):
+    if not issparse(X):
         return []
     how = "as such" if reads_sparse(trainer.dataset, trainer.config) else "as dense rows"
     return [f"features: a sparse matrix ({density(X):.2%} are not 0), read {how}"]
 
 
-def _advice(trainer, result):
+def _advice(trainer: Trainer, result: TrainResult) -> list[str]:
     """Return lines about a run that went other than its user may think."""
     if not trainer.dataset.val.size:
         return ["no validation nodes: the weights are those of the last epoch"]

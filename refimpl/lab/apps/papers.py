@@ -8,6 +8,8 @@ Algorithm 3, "V1:" for VLDB'24 Algorithm 1; such a prefix holds until the next. 
 algorithm is that of the function, see docs/algorithms.toml.
 """
 
+from __future__ import annotations
+
 import io
 import re
 import tokenize
@@ -35,7 +37,7 @@ class Gist(NamedTuple):
     id: str
     words: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.id}: {self.words}" if self.words else self.id
 
 
@@ -58,7 +60,7 @@ class Marks(NamedTuple):
 
 
 @cache
-def marks_in(source):
+def marks_in(source: str) -> tuple[Marks, ...]:
     """Return the Marks in Python source, a tuple, in their order."""
     found = []
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
@@ -68,7 +70,7 @@ def marks_in(source):
     return tuple(found)
 
 
-def _parts(comment):
+def _parts(comment: str) -> tuple[tuple[tuple[str | None, str], ...], tuple[Gist, ...]] | None:
     """Return the lines and the errata of a comment; None if it is not nothing but marks."""
     first = re.search(r"E-[A-Z]\d", comment)
     start = first.start() if first else len(comment)
@@ -85,13 +87,13 @@ def _parts(comment):
     return tuple(lines), tuple(Gist(erratum["id"], erratum["gist"] or "") for erratum in errata)
 
 
-def algorithm_of(prefix):
+def algorithm_of(prefix: str) -> str:
     """Return the algorithm that the prefix of a mark names: "jpdc21:8" for "J8"."""
     (paper,) = (paper for paper, letter in LETTERS.items() if letter == prefix[0])
     return f"{paper}:{prefix[1:]}"
 
 
-def algorithm_text(id):
+def algorithm_text(id: str) -> str:
     """Return "jpdc21:3" as "JPDC'21 Algorithm 3"."""
     paper, number = id.split(":")
     return f"{TITLES[paper]} Algorithm {number}"

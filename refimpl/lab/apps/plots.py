@@ -1,10 +1,12 @@
 """The pictures of a run and of a sample."""
 
+from __future__ import annotations
+
 import textwrap
 import warnings
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,11 +14,19 @@ from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import FilePath
+    from refimpl.lab.training.state import EpochRecord
+
 TITLE = 85  # characters of a line
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
 
 
-def missing(draw, path, *args):
+def missing(draw: Callable[..., object], path: FilePath, *args: object) -> str | None:
     """Call ``draw(path, *args)``, which draws a picture; return the reason why there is none.
 
     The reason is None if the picture was drawn. Any error of matplotlib is a reason: a picture is
@@ -41,7 +51,7 @@ def missing(draw, path, *args):
     return one_line(reason)
 
 
-def _put_title(figure, title):
+def _put_title(figure: Any, title: str) -> None:
     """Give a figure a title of several lines, in which a "$" begins no formula.
 
     matplotlib's own wrapping reads formulas all the same.
@@ -49,7 +59,12 @@ def _put_title(figure, title):
     figure.suptitle(textwrap.fill(title, TITLE), parse_math=False)
 
 
-def draw_curves(path, history, title, loads=()):
+def draw_curves(
+    path: FilePath,
+    history: Sequence[EpochRecord],
+    title: str,
+    loads: Sequence[dict[str, int]] = (),
+) -> None:
     """Draw loss and validation F1 against epochs and against seconds of training.
 
     If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too.
@@ -89,7 +104,9 @@ def draw_curves(path, history, title, loads=()):
         figure.savefig(file, format="png", dpi=120)
 
 
-def draw_sample(path, degrees, counters, title):
+def draw_sample(
+    path: FilePath, degrees: dict[str, NDArray[Any]], counters: dict[str, Any], title: str
+) -> None:
     """Draw degree distributions, `degrees` by name, and the counters of a sampler as bars."""
     from matplotlib.figure import Figure
 

@@ -1,10 +1,12 @@
 """Using a trained model: labels, probabilities or embeddings of the nodes of any graph."""
 
+from __future__ import annotations
+
 import codecs
 import csv
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -28,6 +30,15 @@ from refimpl.lab.training.model import WHAT, forward, load_model, read_off
 from refimpl.lab.training.settings import settings_of
 from refimpl.metrics import decide, f1_micro
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from refimpl.hints import Absent
+    from refimpl.lab.apps.option import Chosen, Options
+    from refimpl.lab.training.model import TrainedModel
+
 PARTS = {"train": "training", "val": "validation", "test": "test"}
 SUFFIXES = (".csv", ".npy")
 COLUMN = {"labels": "label", "probabilities": "p", "embeddings": "e"}
@@ -36,7 +47,7 @@ MOST_CLASSES = 5  # shown
 LONGEST_ID = 20  # digits, with zeros in front
 
 
-def predict_options(impl="fastimpl"):
+def predict_options(impl: str = "fastimpl") -> Options:
     """Return the options of ``predict``, with this default for ``--impl``."""
     run = {key: option._replace(group="") for key, option in run_options(impl).items()}
     options = (
@@ -86,7 +97,9 @@ class Input(NamedTuple):
     dataset: Dataset | None
 
 
-def predict(path, given, *, options, out, overwrite):
+def predict(
+    path: str, given: Chosen, *, options: Options, out: str | None, overwrite: bool
+) -> None:
     """Predict with the model in `path`; print a summary and write the file `out`.
 
     Parameters
@@ -143,7 +156,7 @@ def predict(path, given, *, options, out, overwrite):
         print(f"\nwrote {one_line(out)}")
 
 
-def _check_source(given):
+def _check_source(given: Chosen) -> None:
     """Refuse options that name no graph, or two."""
     names = [name for name in ("data", "graph", "features") if name in given]
     tables = needs_nodes(given.get("data", ""))
@@ -157,7 +170,7 @@ def _check_source(given):
         raise UserError(f"--nodes {given['nodes']} does not apply without --data")
 
 
-def _checked_out(out):
+def _checked_out(out: Path) -> Path:
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out must end in {' or '.join(SUFFIXES)}, got {out.name!r}")
     if out.is_dir():
@@ -167,7 +180,7 @@ def _checked_out(out):
     return out
 
 
-def _read_input(settings, model):
+def _read_input(settings: Chosen, model: TrainedModel) -> Input:
     if settings["data"] is None:
         graph = read_graph(Path(settings["graph"]))
         features = read_features(Path(settings["features"]), graph.n)
@@ -189,14 +202,14 @@ def _read_input(settings, model):
     return Input(dataset.name, dataset.graph, dataset.features, dataset)
 
 
-def _check_width(where, width, model):
+def _check_width(where: str, width: int, model: TrainedModel) -> None:
     if width != model.features:
         raise UserError(
             f"the model takes {model.features} features a node, but {where} has {width}"
         )
 
 
-def _read_nodes(nodes, source):
+def _read_nodes(nodes: str, source: Input) -> Any:
     """Return the ids of the nodes that --nodes names."""
     n = source.graph.n
     if nodes == "all":
@@ -219,7 +232,14 @@ def _read_nodes(nodes, source):
     return np.array(ids, np.int64)
 
 
-def _show(model, source, settings, nodes, decided, seconds):
+def _show(
+    model: TrainedModel,
+    source: Input,
+    settings: Chosen,
+    nodes: NDArray[Any],
+    decided: NDArray[Any],
+    seconds: float,
+) -> None:
     architecture, graph = model.architecture, source.graph
     trained_on, name = one_line(model.dataset or "unnamed data"), one_line(source.name)
     print(
@@ -238,7 +258,9 @@ def _show(model, source, settings, nodes, decided, seconds):
         print(f"\n{report.table([('part', 'nodes', 'F1-micro'), *scores])}")
 
 
-def _scores(dataset, nodes, decided):
+def _scores(
+    dataset: Dataset | Absent, nodes: NDArray[Any], decided: NDArray[Any]
+) -> list[tuple[str, str, str]]:
     """Return, for each part of the split, how many of the nodes are in it, and their F1."""
     rows = []
     for part, name in PARTS.items() if dataset is not None else ():
@@ -249,13 +271,19 @@ def _scores(dataset, nodes, decided):
     return rows
 
 
-def _names(source, nodes):
+def _names(source: Input, nodes: NDArray[Any]) -> NDArray[Any]:
     """Return what nodes are called, their numbers where they have no names."""
     names = None if source.dataset is None else source.dataset.node_names
     return nodes if names is None else names[nodes]
 
 
-def _write(out, nodes, values, what, class_names=None):
+def _write(
+    out: Path,
+    nodes: NDArray[Any],
+    values: NDArray[Any],
+    what: str,
+    class_names: Sequence[str] | None = None,
+) -> None:
     with replacing(out) as file:
         if out.suffix == ".npy":
             np.save(file, values)
@@ -263,7 +291,13 @@ def _write(out, nodes, values, what, class_names=None):
             _write_csv(file, nodes, values, what, class_names)
 
 
-def _write_csv(file, nodes, values, what, class_names=None):
+def _write_csv(
+    file: BinaryIO,
+    nodes: NDArray[Any],
+    values: NDArray[Any],
+    what: str,
+    class_names: Sequence[str] | Absent = None,
+) -> None:
     """Write a line a node; numbers are as short as their value allows, none is rounded."""
     columns = [COLUMN[what]]
     if values.ndim == 2:

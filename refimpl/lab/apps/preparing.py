@@ -1,8 +1,11 @@
 """What commands do before they train or sample: threads, data, a trial of the sampler."""
 
+from __future__ import annotations
+
 import hashlib
 import json
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,11 +15,20 @@ from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
 from refimpl.loader.packed import PackedFeatures
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from refimpl.lab.apps.option import Chosen
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.config import TrainConfig
+
 MOST_THREADS = 1024
 TABLES = ("features", "labels", "columns", "titles", "minus_one")
 
 
-def limited_threads(threads):
+def limited_threads(threads: int | None) -> AbstractContextManager[object] | Any:
     """Return a context manager in which at most so many threads are used; None: no limit."""
     if threads is None:
         return nullcontext()
@@ -25,16 +37,16 @@ def limited_threads(threads):
     return threadpool_limits(threads)
 
 
-def load_data(settings):
+def load_data(settings: Chosen) -> Dataset:
     """Return the Dataset that the settings name."""
-    more = {name: settings.get(name) for name in ("setting", "split", "scaling")}
+    more: dict[str, Any] = {name: settings.get(name) for name in ("setting", "split", "scaling")}
     more["verify"] = settings.get("verify", False)
-    tables = {name: settings.get(name) for name in TABLES}
+    tables: dict[str, Any] = {name: settings.get(name) for name in TABLES}
     with user_errors():
         return load_dataset(settings["data"], dtype=settings["dtype"], **more, **tables)
 
 
-def check_sampler(gnn, dataset, config):
+def check_sampler(gnn: ModuleType, dataset: Dataset, config: TrainConfig) -> None:
     """Draw a subgraph, to find out now whether the sampler's options fit the graph."""
     sampler = getattr(config.method, "sampler", None)
     if sampler is not None:
@@ -42,7 +54,7 @@ def check_sampler(gnn, dataset, config):
             gnn.sample_many(dataset.train_graph, sampler, config.rng, 0, 1)
 
 
-def facts_of(dataset):
+def facts_of(dataset: Dataset) -> dict[str, Any]:
     """Return the size of a data set, and a digest to know it by.
 
     The digest leaves the features out: they are standardised in floating point, so their last
@@ -50,7 +62,7 @@ def facts_of(dataset):
     and of the parts of the split: no other array is read.
     """
     digest = hashlib.blake2b(digest_size=8)
-    arrays = [dataset.train, dataset.val, dataset.test]
+    arrays: list[NDArray[Any]] = [dataset.train, dataset.val, dataset.test]
     if dataset.checksums is None:
         graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
         csr = [array for graph in graphs for array in (graph.indptr, graph.indices)]

@@ -1,9 +1,12 @@
 """What a run leaves behind: a table for the terminal, metrics.json and history.csv."""
 
+from __future__ import annotations
+
 import codecs
 import csv
 import json
 import math
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.reprs import one_line, score
 from refimpl._support.whole_files import replacing
@@ -14,11 +17,18 @@ from refimpl.lab.training.models import MODELS
 from refimpl.lab.training.state import EpochRecord
 from refimpl.profiling import PARTS
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from refimpl.hints import FilePath
+    from refimpl.lab.apps.option import Chosen
+    from refimpl.lab.training.methods.base import MethodSettings
+
 RARE = "normalization", "cache", "communication"  # parts that most methods do not have
 TRAINING = tuple(part for part in PARTS if part != "evaluation")
 
 
-def table(rows):
+def table(rows: Sequence[Sequence[str]]) -> str:
     """Return rows of words as lines: the first column to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
@@ -27,7 +37,7 @@ def table(rows):
     )
 
 
-def summary(metrics):
+def summary(metrics: dict[str, Any]) -> str:
     """Return the tables that end a run."""
     seconds = metrics["seconds"]
     whole = sum(seconds[part] for part in TRAINING)
@@ -58,7 +68,7 @@ def summary(metrics):
     return "\n\n".join(tables)
 
 
-def totals(loads):
+def totals(loads: Iterable[dict[str, int]]) -> dict[str, Any]:
     """Return the counts of all epochs together, and what they mean; None for 0 / 0."""
     counts = LoadCounts()
     for epoch in loads:
@@ -68,7 +78,7 @@ def totals(loads):
     return counts._asdict() | {k: None if math.isnan(x) else x for k, x in shares.items()}
 
 
-def _loads(metrics):
+def _loads(metrics: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a table of what was loaded, in the whole run."""
     loads, cache, settings = metrics["loads"], metrics["cache"], metrics["settings"]
     counted = settings.get("draw_all", True) or settings["sample_mode"] != "layered"
@@ -93,7 +103,7 @@ def _loads(metrics):
     ]
 
 
-def _reads(reads):
+def _reads(reads: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a table of what was read from storage in this process."""
     kept = 1 - reads["rows"] / reads["asked"] if reads["asked"] else None
     return [
@@ -107,7 +117,7 @@ def _reads(reads):
     ]
 
 
-def _ranks(ranks):
+def _ranks(ranks: list[dict[str, Any]]) -> list[list[str]]:
     """Return the rows of a table of what each rank sent, and of the seconds that it waited."""
     head = ["rank", "workers", "MiB of gradients", "s sent", "s waited"]
     fetched = "features" in ranks[0]
@@ -124,11 +134,11 @@ def _ranks(ranks):
     return rows
 
 
-def _percent(share):
+def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}"
 
 
-def title(settings, dataset):
+def title(settings: Chosen, dataset: dict[str, Any]) -> str:
     """Return one line that says what a run trains, on what."""
     method = METHODS[settings["method"]]
     kept = f" with {method.state_description}" if method.state_description else ""
@@ -140,16 +150,16 @@ def title(settings, dataset):
     )
 
 
-def model_title(name):
+def model_title(name: str) -> str:
     """Return what people call a model."""
     return MODELS[name].title or name
 
 
-def _way(method, settings):
+def _way(method: type[MethodSettings], settings: Chosen) -> str:
     way = method.description
     if "sampler" in settings:
         way = f"{hyphenated(settings['sampler'])} {way}"
-    words = {"both": "normalised ", "loss": "loss-normalised "}
+    words: dict[str | None, str] = {"both": "normalised ", "loss": "loss-normalised "}
     way = words.get(settings.get("normalize"), "") + way
     if "batch_size" in settings:
         way = f"{way} of {settings['batch_size']} nodes"
@@ -159,14 +169,16 @@ def _way(method, settings):
     return f"{way} with fan-outs {shown_fanouts(settings['fanouts'])}{backwards}"
 
 
-def write_json(path, data):
+def write_json(path: FilePath, data: Any) -> None:
     """Write JSON data, indented."""
     text = json.dumps(data, indent=2, allow_nan=False) + "\n"
     with replacing(path) as file:
         file.write(text.encode())
 
 
-def write_history(path, history, loads=()):
+def write_history(
+    path: FilePath, history: Sequence[EpochRecord], loads: Sequence[dict[str, int]] = ()
+) -> None:
     """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
     with replacing(path) as file:
         writer = csv.writer(codecs.getwriter("utf-8")(file))

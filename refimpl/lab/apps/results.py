@@ -1,5 +1,7 @@
 """Folders and files of results: one run at a time, and no result replaced unasked."""
 
+from __future__ import annotations
+
 import argparse
 import errno
 import os
@@ -10,9 +12,15 @@ import sys
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from refimpl._support.whole_files import mark, remove_leftovers
 from refimpl.lab.apps.errors import UserError, user_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from refimpl.hints import FilePath
 
 try:
     import fcntl
@@ -25,14 +33,14 @@ ATTEMPTS = 1000
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)  # of a file system, such as some Lustre
 
 
-def output_name(text):
+def output_name(text: str) -> str:
     """Return the name of a file or folder to write, as it was typed."""
     if not text:
         raise argparse.ArgumentTypeError("must name a file or folder, got ''")
     return text
 
 
-def add_overwrite(parser, what):
+def add_overwrite(parser: argparse._ActionsContainer, what: str) -> None:
     """Give the parser of a command ``--overwrite``; `what` is what it replaces."""
     parser.add_argument(
         "--overwrite",
@@ -41,7 +49,7 @@ def add_overwrite(parser, what):
     )
 
 
-def check_free(path, overwrite):
+def check_free(path: FilePath | None, overwrite: bool) -> None:
     """Refuse to replace a file of results, unless asked to; None: there is no file to write."""
     if path is None or overwrite:
         return
@@ -50,7 +58,14 @@ def check_free(path, overwrite):
 
 
 @contextmanager
-def results_in(folder, names, *, keep, inside=(), instead="--overwrite to replace it"):
+def results_in(
+    folder: Path,
+    names: Sequence[str],
+    *,
+    keep: bool,
+    inside: Sequence[str] = (),
+    instead: str = "--overwrite to replace it",
+) -> Iterator[None]:
     """A block that alone writes the files called `names` in `folder`, which is made if need be.
 
     Parameters
@@ -88,7 +103,7 @@ def results_in(folder, names, *, keep, inside=(), instead="--overwrite to replac
                 one.rmdir()
 
 
-def _check_results(folder, names, instead):
+def _check_results(folder: Path, names: Sequence[str], instead: str) -> None:
     """Refuse a folder that holds one of the files."""
     there = [name for name in names if os.path.lexists(folder / name)]
     if there:
@@ -98,7 +113,7 @@ def _check_results(folder, names, instead):
         )
 
 
-def _lock(folder, inside):
+def _lock(folder: Path, inside: Sequence[str]) -> int:
     """Make the folder and lock it; return the open file of the lock.
 
     The lock is the system's, so it ends with the process, however the process ends. A file that a
@@ -131,7 +146,7 @@ def _lock(folder, inside):
     raise UserError(f"--out {folder} is in use by other runs: give another folder as --out")
 
 
-def _open_lock(path):
+def _open_lock(path: Path) -> int:
     """Open the file of a lock, which is made where there is none; no link is followed."""
     flags = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
     with suppress(FileExistsError):
@@ -141,7 +156,7 @@ def _open_lock(path):
     return os.open(path, flags)
 
 
-def _signature_in(path, handle):
+def _signature_in(path: Path, handle: int) -> re.Match[str]:
     """Return what the last holder wrote, a match of SIGNATURE.
 
     Raises
@@ -159,12 +174,12 @@ def _signature_in(path, handle):
     return signed
 
 
-def _text(handle):
+def _text(handle: int) -> str:
     os.lseek(handle, 0, os.SEEK_SET)
     return os.read(handle, 1000).decode(errors="replace")
 
 
-def _sign(path, handle):
+def _sign(path: Path, handle: int) -> None:
     """Write into the file of the lock who holds it; remove it where that fails."""
     try:
         os.ftruncate(handle, 0)
@@ -175,7 +190,7 @@ def _sign(path, handle):
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
-def _hold(handle, folder):
+def _hold(handle: int, folder: Path) -> bool:
     """Take the lock and return True, or raise; where there are no locks, say so, return False."""
     try:
         if fcntl is not None:
@@ -193,7 +208,7 @@ def _hold(handle, folder):
     return False
 
 
-def _holder(handle):
+def _holder(handle: int) -> str:
     """Return who holds the lock, by what it wrote; it may be about to."""
     for _ in range(100):
         signed = SIGNATURE.fullmatch(_text(handle))
@@ -203,7 +218,7 @@ def _holder(handle):
     return "unknown"
 
 
-def _is_at(path, handle):
+def _is_at(path: Path, handle: int) -> bool:
     """Whether the open file is the one at `path`; a link there is another file."""
     try:
         return os.path.samestat(os.fstat(handle), path.lstat())

@@ -1,12 +1,21 @@
 """Going on from a checkpoint: what may be changed, and what has to be as it was."""
 
+from __future__ import annotations
+
 from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.options import PACKAGES, RUN
 from refimpl.lab.apps.settings import check_applicable, names_of, unmet
 from refimpl.lab.training.checkpoints import load_checkpoint
 from refimpl.lab.training.config import PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from refimpl.lab.apps.option import Chosen, Option, Options
 
 
 class Before:
@@ -16,7 +25,7 @@ class Before:
     has filled in what it decides.
     """
 
-    def __init__(self, checkpoint, options, given):
+    def __init__(self, checkpoint: Path, options: Options, given: Chosen) -> None:
         self.checkpoint, self.options, self.given = checkpoint, options, given
         with user_errors():
             self.state, self.settings = load_checkpoint(checkpoint)
@@ -37,7 +46,7 @@ class Before:
             if option.group == RUN or option.name in deciding:
                 self._compare(option, self.asked)
 
-    def _is_ours(self):
+    def _is_ours(self) -> bool:
         for part, known in PARTS.items():
             if self.settings.get(part) not in tuple(known):  # it may be of any type
                 return False
@@ -60,7 +69,7 @@ class Before:
             self.options, self.settings
         )
 
-    def check_data(self, facts):
+    def check_data(self, facts: dict[str, Any]) -> None:
         """Refuse data of another size or digest."""
         if facts != self.facts:
             differing = [name for name in facts if facts[name] != self.facts.get(name)]
@@ -69,12 +78,12 @@ class Before:
                 f"{self.settings['data']}"
             )
 
-    def check_settings(self, settings):
+    def check_settings(self, settings: Chosen) -> None:
         """Refuse what was given and is not as in the checkpoint, but for what may change."""
         for key in self.given:
             self._compare(self.options[key], settings)
 
-    def _compare(self, option, settings):
+    def _compare(self, option: Option, settings: Chosen) -> None:
         stored, value = self.settings.get(option.name), settings[option.name]
         longer = option.name == "epochs" and value > stored
         if value == stored or option.free or longer:
@@ -87,7 +96,7 @@ class Before:
 
 
 @contextmanager
-def naming_it(before):
+def naming_it(before: Before | None) -> Iterator[None]:
     """Let a UserError name the checkpoint that the settings are of, if they are of one."""
     try:
         yield
@@ -97,7 +106,7 @@ def naming_it(before):
         raise UserError(f"{before.checkpoint}: {error}") from error
 
 
-def _fits(option, value):
+def _fits(option: Option, value: object) -> bool:
     """Say whether a value that a file gives an option of the run is of its kind."""
     if option.sets is not None:
         return isinstance(value, bool)

@@ -1,10 +1,13 @@
 """One training run in a folder: new, or resumed from its checkpoint."""
 
+from __future__ import annotations
+
 import os
 import shlex
 import warnings
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,11 +32,31 @@ from refimpl.loader.lookahead_features import ReadFailed
 from refimpl.loader.packed import PackedFeatures
 from refimpl.loader.windows import CacheTooSmall
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from refimpl.lab.apps.option import Chosen, Options
+    from refimpl.lab.data.dataset import Dataset
+    from refimpl.lab.training.state import TrainState
+    from refimpl.loader.lookahead_features import LookaheadFeatures
+    from refimpl.loader.mpi import MPIComm
+
 FEATURES = "training_features.npy"
 KEPT = "--resume to continue it, --overwrite to replace it"
 
 
-def train(given, *, options, out, resume, overwrite, prog, comm):
+def train(
+    given: Chosen,
+    *,
+    options: Options,
+    out: str | None,
+    resume: bool,
+    overwrite: bool,
+    prog: str,
+    comm: MPIComm | None,
+) -> None:
     """Train with the options `given`; write the folder and print the tables.
 
     Parameters
@@ -74,7 +97,9 @@ def train(given, *, options, out, resume, overwrite, prog, comm):
         _train(folder, given, options, resume, prog, comm)
 
 
-def _train(folder, given, options, resume, prog, comm):
+def _train(
+    folder: Path, given: Chosen, options: Options, resume: bool, prog: str, comm: MPIComm | None
+) -> None:
     """Train in a folder that is this run's alone; `comm` are the ranks that do, or None."""
     saved = False
     try:
@@ -122,14 +147,15 @@ def _train(folder, given, options, resume, prog, comm):
 class Prepared:
     """What a run needs, from its options and its checkpoint: the same on every rank."""
 
-    def __init__(self, folder, given, options, resume):
-        self.options, self.before = options, None
+    def __init__(self, folder: Path, given: Chosen, options: Options, resume: bool) -> None:
+        self.options = options
+        self.before: Before | None = None
         if resume:
             self.before = Before(folder / CHECKPOINT, options, given)
         self.settings = asked(options, given) if self.before is None else self.before.asked
         self.gnn = load_implementation(self.settings["impl"])
 
-    def load(self):
+    def load(self) -> None:
         """Read the data, and let it fill in what it decides."""
         before = self.before
         with naming_it(before):
@@ -145,16 +171,16 @@ class Prepared:
             before.check_settings(self.settings)
 
     @property
-    def state(self):
+    def state(self) -> TrainState | None:
         """Where the run goes on, or None."""
         return None if self.before is None else self.before.state
 
-    def naming(self):
+    def naming(self) -> AbstractContextManager[object]:
         """Return a context manager in which a complaint about the state names the checkpoint."""
         return nullcontext() if self.before is None else naming(self.before.checkpoint)
 
 
-def threads_of(settings, share):
+def threads_of(settings: Chosen, share: int | None) -> AbstractContextManager[object] | Any:
     """Return a context manager in which a process has the threads asked for.
 
     Where nobody asked for a number it has its `share`, if there are several processes.
@@ -166,7 +192,9 @@ def threads_of(settings, share):
 
 
 @contextmanager
-def _features(folder, found, comm):
+def _features(
+    folder: Path, found: Prepared, comm: MPIComm | None
+) -> Iterator[FeatureParts | LookaheadFeatures | NDArray[Any] | None]:
     """Give what training reads features of, as long as the block runs; None: the data set's own.
 
     With "mmap" they are in a file. A run that goes on writes it anew: the data set is read into
@@ -220,7 +248,7 @@ def _features(folder, found, comm):
 
 
 @contextmanager
-def _reading_ahead():
+def _reading_ahead() -> Iterator[None]:
     """Turn what features on storage cannot do while training into a UserError."""
     try:
         yield
@@ -228,7 +256,7 @@ def _reading_ahead():
         raise UserError(str(error)) from error
 
 
-def _lookahead(found, half):
+def _lookahead(found: Prepared, half: bool | None) -> LookaheadFeatures | Any:
     """Return the features of a folder of ``convert``, in a cache of the size asked for."""
     X = found.dataset.features
     if not isinstance(X, np.memmap | PackedFeatures):
@@ -252,9 +280,10 @@ def _lookahead(found, half):
         return ahead(X.filename, settings["memory"], evict=settings["evict"])
 
 
-def _rows(dataset, half, first, last):
+def _rows(dataset: Dataset, half: bool | None, first: int, last: int) -> NDArray[Any]:
     """Return the training features of some nodes, in float16 where asked."""
-    X = dataset.inputs(dataset.in_graph(np.arange(first, last)))
+    nodes: Any = np.arange(first, last)
+    X = dataset.inputs(dataset.in_graph(nodes))
     if half and np.abs(X).max(initial=0) > np.finfo(np.float16).max:
         raise UserError("--half-features: a feature is too large for float16")
     return np.ascontiguousarray(X.astype(np.float16) if half else X)

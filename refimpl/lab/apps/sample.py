@@ -1,8 +1,11 @@
 """Drawing subgraphs to look at them: what it took, and how like the graph they are."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +25,14 @@ from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
 from refimpl.lab.data.generators import kronecker, power_law
 from refimpl.lab.training.settings import MOST
 
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from refimpl.lab.apps.option import Chosen, Options
+    from refimpl.samplers.sampling import Sampler
+
 JSON, PICTURE = "sample.json", "sample.png"
 AT_A_TIME = 16  # subgraphs kept in memory together
 GENERATORS: dict[str, tuple[Callable[..., Graph], str]] = {
@@ -40,12 +51,12 @@ NAMES = {
 }
 
 
-def graph_source(text):
+def graph_source(text: str) -> str:
     """Return the name of a generator or a built-in data set as it is, a folder as a full path."""
     return text if text.partition(":")[0] in GENERATORS and ":" in text else data_source(text)
 
 
-def sample_options(impl="fastimpl"):
+def sample_options(impl: str = "fastimpl") -> Options:
     """Return the options of ``sample``, with this default for ``--impl``."""
     run = {key: option._replace(group="") for key, option in run_options(impl).items()}
     forms = " or ".join(form for _, form in GENERATORS.values())
@@ -71,7 +82,7 @@ def sample_options(impl="fastimpl"):
     return {option.key: option for option in options}
 
 
-def sample(given, *, options, out, overwrite):
+def sample(given: Chosen, *, options: Options, out: str | None, overwrite: bool) -> None:
     """Draw subgraphs with the options `given`; print the tables and write the folder.
 
     Parameters
@@ -103,7 +114,7 @@ def sample(given, *, options, out, overwrite):
         _sample(settings, given, Path(out))
 
 
-def _sample(settings, given, out):
+def _sample(settings: Chosen, given: Chosen, out: Path | None) -> None:
     """Draw, show and write, into a folder that is this run's alone."""
     gnn = load_implementation(settings["impl"])
     with limited_threads(settings["threads"]):
@@ -146,7 +157,7 @@ def _sample(settings, given, out):
         print(line)
 
 
-def _load_graph(settings, given):
+def _load_graph(settings: Chosen, given: Chosen) -> tuple[str, Graph]:
     """Return (name, Graph) of the data that the settings name."""
     data = settings["data"]
     kind, *numbers = data.split(":")
@@ -168,7 +179,14 @@ def _load_graph(settings, given):
         return data, make(size, degree)
 
 
-def _draw(gnn, graph, sampler, seed, count, show):
+def _draw(
+    gnn: ModuleType,
+    graph: Graph,
+    sampler: Sampler,
+    seed: int,
+    count: int,
+    show: Callable[[float], object],
+) -> dict[str, Any]:
     """Draw the subgraphs, a few at a time; return all that is to be known of them.
 
     ``show(share)`` is told how much is done.
@@ -195,7 +213,7 @@ def _draw(gnn, graph, sampler, seed, count, show):
     }
 
 
-def _means(structures):
+def _means(structures: list[dict[str, Any]]) -> dict[str, float | None]:
     """Return the mean of each number over the subgraphs that have it."""
     means = {}
     for name in structures[0]:
@@ -204,7 +222,7 @@ def _means(structures):
     return means
 
 
-def _show(result):
+def _show(result: dict[str, Any]) -> None:
     graph, settings = result["graph"], result["settings"]
     sampler = hyphenated(settings["sampler"])
     print(
@@ -228,13 +246,13 @@ def _show(result):
             print(f"clustering of the {which}: over {numbers['clustering_nodes']:.0f} random nodes")
 
 
-def _number(value):
+def _number(value: float | None) -> str:
     if value is None:
         return "-"
     return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
-def _write(folder, result, degrees):
+def _write(folder: Path, result: dict[str, Any], degrees: dict[str, NDArray[Any]]) -> list[str]:
     """Write the files; return lines that say so."""
     with user_errors():
         report.write_json(folder / JSON, result)

@@ -1,12 +1,20 @@
 """The options of the samplers, by their kernels' parameters."""
 
+from __future__ import annotations
+
 import inspect
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps.option import Option
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.methods.graph import WALK_LENGTH, scaled_sampler
 from refimpl.lab.training.settings import from_json, settings_of
 from refimpl.samplers.sampling import KERNELS
+
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
+    from refimpl.lab.apps.option import Chosen
+    from refimpl.samplers.sampling import Sampler
 
 DEFAULT = inspect.signature(scaled_sampler).parameters["name"].default
 
@@ -30,7 +38,7 @@ PARAMETERS = {
 }
 
 
-def takers_of(name):
+def takers_of(name: str) -> tuple[str, ...]:
     """Return the samplers that take the option `name`."""
     parameter = PARAMETERS[name]
     return tuple(
@@ -40,7 +48,7 @@ def takers_of(name):
     )
 
 
-def _option(name, text, shown=None, **form):
+def _option(name: str, text: str, shown: str | None = None, **form: Any) -> Option:
     """Return a sampler's option; its default and the samplers that take it are in `text` too."""
     takers = takers_of(name)
     if len(takers) < len(KERNELS):
@@ -154,7 +162,7 @@ SAMPLER_OPTIONS = {
 }
 
 
-def training_options():
+def training_options() -> list[Option]:
     """Return these options for training: with the methods that have a sampler."""
     methods = tuple(name for name, cls in METHODS.items() if "sampler" in settings_of(cls))
     return [
@@ -163,14 +171,14 @@ def training_options():
     ]
 
 
-def sampler_of(settings, graph):
+def sampler_of(settings: Chosen, graph: Graph) -> Sampler:
     """Return the Sampler that settings ask for, its sizes in proportion to the graph."""
     options = {parameter: from_json(settings.get(name)) for name, parameter in PARAMETERS.items()}
     parts = settings["workers_a_step"] if settings.get("partition") == "local" else 1
     return scaled_sampler(graph, settings["sampler"], parts=parts, **options)
 
 
-def sampler_settings(sampler):
+def sampler_settings(sampler: Sampler) -> Chosen:
     """Return a Sampler's name and all its options, by the names that the user knows."""
     values = {**sampler.options, "clip": sampler.clip}
     found = {name: values.get(PARAMETERS[name]) for name in PARAMETERS}

@@ -1,5 +1,9 @@
 """From the options of a run to its settings: which apply, and what the library makes of them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from refimpl._support import require
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import flag
@@ -9,8 +13,12 @@ from refimpl.lab.training.config import PARTS, TrainConfig, config_from
 from refimpl.lab.training.paper_defaults import printed_choices
 from refimpl.lab.training.settings import settings_of
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.option import Chosen, Option, Options
+    from refimpl.lab.data.dataset import Dataset
 
-def asked(options, given):
+
+def asked(options: Options, given: Chosen) -> Chosen:
     """Return the settings that a new run is asked for, by name.
 
     Those that are left out have the library's defaults; they are filled in here only for the run
@@ -27,7 +35,7 @@ def asked(options, given):
     return with_printed(options, given, settings)
 
 
-def with_defaults(options, given):
+def with_defaults(options: Options, given: Chosen) -> Chosen:
     """Return the settings that are given, by name, and defaults of what decides which apply."""
     deciding = {other for option in options.values() for other in option.only}
     settings = {
@@ -38,7 +46,7 @@ def with_defaults(options, given):
     return settings | {options[key].name: value for key, value in given.items()}
 
 
-def with_printed(options, given, settings):
+def with_printed(options: Options, given: Chosen, settings: Chosen) -> Chosen:
     """Return settings with what the papers print where nothing is `given`, if that is asked for."""
     if not settings["as_printed"]:
         return settings
@@ -47,18 +55,18 @@ def with_printed(options, given, settings):
     return settings | {name: value for name, value in found.items() if name in applying}
 
 
-def unmet(option, settings):
+def unmet(option: Option, settings: Chosen) -> str | None:
     """Return the first setting with which an option does not apply, or None."""
     conditions = option.only.items()
     return next((name for name, values in conditions if settings.get(name) not in values), None)
 
 
-def has_what_it_needs(option, settings):
+def has_what_it_needs(option: Option, settings: Chosen) -> bool:
     """Whether the setting without which an option says nothing is set: neither off nor "none"."""
     return option.needs is None or settings.get(option.needs) not in (None, False, "none")
 
 
-def check_applicable(options, given, settings):
+def check_applicable(options: Options, given: Chosen, settings: Chosen) -> None:
     """Refuse options in `given`, by key, that do not apply with the others of `settings`."""
     for option in (options[key] for key in given):
         other = unmet(option, settings)
@@ -70,19 +78,19 @@ def check_applicable(options, given, settings):
             raise UserError(f"{option.flag} does not apply without {switch.flag}")
 
 
-def own_settings(settings):
+def own_settings(settings: Chosen) -> list[str]:
     """Return the names of the TrainConfig's settings that apply with the model and the method."""
     classes = [TrainConfig, *(known[settings[part]] for part, known in PARTS.items())]
     return list(dict.fromkeys(name for cls in classes for name in settings_of(cls)))
 
 
-def names_of(options, settings):
+def names_of(options: Options, settings: Chosen) -> set[str]:
     """Return the names of all settings that apply: those that `recorded` has."""
     applying = [option.name for option in options.values() if unmet(option, settings) is None]
     return {*own_settings(settings), *applying}
 
 
-def config_of(settings, dataset):
+def config_of(settings: Chosen, dataset: Dataset) -> TrainConfig:
     """Return the TrainConfig that settings ask for, with all that the data set decides."""
     flat = {name: settings[name] for name in own_settings(settings) if name in settings}
     with user_errors():
@@ -93,7 +101,7 @@ def config_of(settings, dataset):
         return config_from(flat).fitted(dataset)
 
 
-def recorded(options, settings, config):
+def recorded(options: Options, settings: Chosen, config: TrainConfig) -> Chosen:
     """Return the settings that apply as JSON can hold them: of the run, and of its TrainConfig."""
     flat = config.flat()
     if "sampler" in flat:

@@ -1,15 +1,27 @@
 """What a graph looks like in a few numbers, and how subgraphs compare with their graph."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl import streams
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from refimpl.graph import Graph
+    from refimpl.hints import Positions
 
 HUBS = 50
 MOST_PATHS = 10**8  # paths of length 2 that clustering may look at: about a second's worth
 BLOCK_PATHS = 4 * 10**6  # and those looked at together, to bound the memory
 
 
-def structure(graph):
+def structure(graph: Graph) -> dict[str, Any]:
     """Return the numbers as a dict; a number that the graph has not is None.
 
     Parameters
@@ -40,7 +52,7 @@ def structure(graph):
     }
 
 
-def clustering(graph, nodes):
+def clustering(graph: Graph, nodes: NDArray[Any]) -> float | None:
     """Return the mean local clustering coefficient of `nodes`; None if there are none."""
     if not nodes.size:
         return None
@@ -55,13 +67,13 @@ def clustering(graph, nodes):
     return total / nodes.size
 
 
-def _paths(graph, degrees):
+def _paths(graph: Graph, degrees: Positions) -> Positions | Any:
     """Return for each node the sum of its neighbours' degrees."""
     ends = np.concatenate([[0], np.cumsum(degrees[graph.indices])])
     return ends[graph.indptr[1:]] - ends[graph.indptr[:-1]]
 
 
-def _affordable(graph, degrees):
+def _affordable(graph: Graph, degrees: Positions) -> Positions | Any:
     """Return all nodes, or as many random ones as MOST_PATHS allows."""
     paths = int((degrees**2).sum())
     if paths <= MOST_PATHS:
@@ -71,7 +83,7 @@ def _affordable(graph, degrees):
     return order[: max(graph.n * MOST_PATHS // paths, 1)]
 
 
-def assortativity(graph):
+def assortativity(graph: Graph) -> float | None:
     """Return the correlation of the degrees at both ends of an edge; None if all are alike."""
     degrees = graph.degrees()
     ends = np.repeat(degrees, degrees)
@@ -82,7 +94,7 @@ def assortativity(graph):
     return float(products / np.mean((ends - mean) ** 2))
 
 
-def hub_share(graph, node_sets):
+def hub_share(graph: Graph, node_sets: Sequence[NDArray[Any]]) -> float:
     """Return how many of the graph's HUBS nodes of highest degree a subgraph has, as a share.
 
     The mean over `node_sets`; nodes of equal degree count in the order of their ids.
@@ -91,7 +103,7 @@ def hub_share(graph, node_sets):
     return float(np.mean([np.isin(hubs, nodes).mean() for nodes in node_sets]))
 
 
-def overlap(n, node_sets):
+def overlap(n: int, node_sets: Sequence[NDArray[Any]]) -> float | None:
     """Return the mean over all pairs of sets of |both| / |either|; None for a single set."""
     sizes = np.array([len(nodes) for nodes in node_sets])
     if sizes.size < 2:

@@ -6,6 +6,8 @@ Nothing that the process writes is kept without a limit. `serve` is the side tha
 Python; a program of any other language reads lines and writes lines.
 """
 
+from __future__ import annotations
+
 import contextlib
 import faulthandler
 import json
@@ -18,7 +20,14 @@ import threading
 import time
 import uuid
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from typing_extensions import Self
+
+    from refimpl.hints import Absent, FilePath
 
 CHUNK, LONGEST = 2**16, 2**20  # bytes read at a time, and of an answer at most
 ERRORS = 2**20  # bytes of standard error that are shown
@@ -56,11 +65,11 @@ class NotAsked(Exception):
 class Clock:
     """How long a worker may take: `timeout` seconds for an answer, `total` for all answers."""
 
-    def __init__(self, timeout, total=threading.TIMEOUT_MAX):
+    def __init__(self, timeout: float, total: float = threading.TIMEOUT_MAX) -> None:
         self.timeout, self.over = timeout, f"the {total:g} seconds of the run were over"
         self._end = time.monotonic() + total
 
-    def left(self):
+    def left(self) -> float:
         """Return the seconds that are left of the run; 0 or less when it is over."""
         return self._end - time.monotonic()
 
@@ -98,29 +107,38 @@ class Worker:
         If it does not answer `hello`.
     """
 
-    def __init__(self, command, clock, *, hello=None, env=None, cwd=None, show_errors=True):
+    def __init__(
+        self,
+        command: list[str],
+        clock: Clock,
+        *,
+        hello: dict[str, Any] | None = None,
+        env: Mapping[str, str | None] | None = None,
+        cwd: FilePath | None = None,
+        show_errors: bool = True,
+    ) -> None:
         self._command, self.clock, self._hello = command, clock, hello
-        variables = {**os.environ, **(env or {})}
+        variables: dict[str, str | None] = {**os.environ, **(env or {})}
         kept = {name: value for name, value in variables.items() if value is not None}
-        self._place = {"env": kept, "cwd": cwd}
+        self._place: dict[str, Any] = {"env": kept, "cwd": cwd}
         self._show_errors, self._lost, self._why = show_errors, 0, ""
         self._process: Any = None  # a _Process, while there is one
-        self.greeting: dict = {}
+        self.greeting: dict[str, Any] = {}
         self.last_words = ""
         self._start()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def greeted(self, answer):
+    def greeted(self, answer: dict[str, Any]) -> None:
         """Look at the answer to `hello`; raise `Lost` if it will not do."""
         if "fault" in answer:
             raise Unable(_shown(str(answer["fault"]).encode(), 4 * SHOWN))
 
-    def ask(self, question, longest=LONGEST):
+    def ask(self, question: dict[str, Any], longest: int = LONGEST) -> dict[str, Any]:
         """Send one object; return the object that comes back, from a line of `longest` bytes.
 
         Raises
@@ -140,7 +158,7 @@ class Worker:
             loss.last_words = self.last_words
             raise
 
-    def close(self):
+    def close(self) -> str | Absent:
         """End the process; return what it wrote that nobody asked for, or None."""
         process, self._process = self._process, None
         if process is None:
@@ -149,7 +167,7 @@ class Worker:
         self.last_words = process.last_words.decode("utf-8", "replace").strip()
         return process.unasked
 
-    def _start(self):
+    def _start(self) -> None:
         self._asked, self._gives_ids = 0, False
         self._process = _Process(self._command, self._place, self._show_errors)
         try:
@@ -163,7 +181,7 @@ class Worker:
                 error.last_words = self.last_words
             raise
 
-    def _start_again(self):
+    def _start_again(self) -> None:
         if self.clock.left() <= 0:
             raise NotAsked(self.clock.over)
         if self._lost > MOST_STARTS:
@@ -176,7 +194,7 @@ class Worker:
             self._why = f"not started again: {error}"
             raise NotAsked(self._why) from error
 
-    def _answer(self, question, longest):
+    def _answer(self, question: dict[str, Any], longest: int) -> dict[str, Any]:
         number, self._asked = self._asked, self._asked + 1
         left = self.clock.left()
         line = self._process.ask({"id": number, **question}, longest, self.clock.timeout, left)
@@ -199,8 +217,9 @@ class _Process:
     for without a limit.
     """
 
-    def __init__(self, command, place, show_errors):
-        self.unasked, self.last_words, self._mark = None, b"", uuid.uuid4().hex
+    def __init__(self, command: list[str], place: dict[str, Any], show_errors: bool) -> None:
+        self.unasked: str | None = None
+        self.last_words, self._mark = b"", uuid.uuid4().hex
         self._unseen = ERRORS if show_errors else 0
         self._process: Any = subprocess.Popen(
             command,
@@ -214,8 +233,8 @@ class _Process:
         )
         # bytes of the answer that is due, as the first one is from the start; 0: none is
         self._lock, self._longest, self._begun = threading.Lock(), LONGEST, False
-        self._questions: queue.SimpleQueue = queue.SimpleQueue()
-        self._answers: queue.SimpleQueue = queue.SimpleQueue()
+        self._questions: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
         talk = self._write, self._read, self._listen
         self._threads = [threading.Thread(target=part, daemon=True) for part in talk]
         try:
@@ -225,7 +244,9 @@ class _Process:
             self.close()
             raise
 
-    def ask(self, question, longest, timeout, left):
+    def ask(
+        self, question: dict[str, Any], longest: int, timeout: float, left: float
+    ) -> bytes | None:
         """Return the line that answers; None if none came in time."""
         with self._lock:
             if self.unasked is not None:
@@ -245,7 +266,7 @@ class _Process:
             raise loss
         return line
 
-    def _write(self):
+    def _write(self) -> None:
         """Write questions until there is None."""
         stdin = self._process.stdin
         with contextlib.suppress(OSError):  # it may have closed its input
@@ -255,7 +276,7 @@ class _Process:
         with contextlib.suppress(OSError):
             stdin.close()
 
-    def _read(self):
+    def _read(self) -> None:
         """Hand over the line that is due; end at the first byte that is not."""
         line = bytearray()
         with self._process.stdout as stdout:
@@ -276,7 +297,7 @@ class _Process:
                     line.clear()
             self._answers.put(bytes(line))
 
-    def _listen(self):
+    def _listen(self) -> None:
         """Keep the end of what stands on standard error; pass it on, as far as it is shown."""
         left = self._unseen
         with self._process.stderr as stderr:
@@ -288,7 +309,7 @@ class _Process:
                     _write_error(b"\n[no more of the program's standard error is shown]\n")
                 left = max(left - len(part), 0)
 
-    def close(self):
+    def close(self) -> None:
         """Close its input, then kill what is left of it and of what it started."""
         try:
             self._questions.put(None)
@@ -301,13 +322,19 @@ class _Process:
                     thread.join(timeout=1)
 
 
-def this_python(code):
+def this_python(code: str) -> list[str]:
     """Return the command that runs `code` in this interpreter, with the same `sys.path`."""
     path = [str(Path(entry).absolute()) for entry in sys.path]
     return [sys.executable, "-c", f"import sys; sys.path[:] = {path!r}; {code}"]
 
 
-def serve(answer, *, memory=None, processor=None, clock=None):
+def serve(
+    answer: Callable[[dict[str, Any]], dict[str, Any]],
+    *,
+    memory: int | None = None,
+    processor: float | None = None,
+    clock: float | None = None,
+) -> None:
     """Answer the questions on standard input, a JSON object a line, until it ends.
 
     What is printed meanwhile goes to standard error.
@@ -354,7 +381,7 @@ def serve(answer, *, memory=None, processor=None, clock=None):
         print(said, file=answers, flush=True)
 
 
-def limit_memory(more):
+def limit_memory(more: int) -> None:
     """Let this process take `more` bytes of addresses; do nothing where the system cannot."""
     try:
         import resource
@@ -366,7 +393,7 @@ def limit_memory(more):
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-def ending(process, name):
+def ending(process: subprocess.Popen[Any], name: str) -> str:
     """Say how a process ended that has closed its output; `name` is what it is called."""
     try:
         status = process.wait(timeout=1)
@@ -379,7 +406,7 @@ def ending(process, name):
     return f"{name} ended with status {status}"
 
 
-def kill_all(process, mark):
+def kill_all(process: subprocess.Popen[Any], mark: str) -> None:
     """Kill a process that leads its group, and what is left of what it started.
 
     That is in its process group, or, on Linux, has the `mark` in its environment.
@@ -397,7 +424,7 @@ def kill_all(process, mark):
             break
 
 
-def _parsed(line):
+def _parsed(line: bytes) -> dict[str, Any]:
     """Return the object in a line."""
     try:
         answer = json.loads(line.decode("utf-8", "replace"))
@@ -408,24 +435,24 @@ def _parsed(line):
     return answer
 
 
-def _shown(line, most=SHOWN):
+def _shown(line: bytes, most: int = SHOWN) -> str:
     """Return the beginning of a line, for a message."""
     return line[: 4 * most].decode("utf-8", "replace").strip().partition("\n")[0][:most]
 
 
-def _write_error(text):
+def _write_error(text: bytes) -> None:
     if sys.__stderr__ is not None:
         with contextlib.suppress(OSError):
             while text:
                 text = text[os.write(sys.__stderr__.fileno(), text) :]
 
 
-def _signal(kill, number):
+def _signal(kill: Callable[[int, int], object], number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):  # all are dead
         kill(number, signal.SIGKILL)
 
 
-def _marked(mark):
+def _marked(mark: bytes) -> list[int]:
     """Return the numbers of the processes with the mark in their environment, where /proc has it.
 
     That of one that has ended is empty.

@@ -1,10 +1,12 @@
 """Asking a student's file the cases of an exercise, as the pytest plugin asks a package."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from refimpl.lab.apps.conformance.case import EXACT
 from refimpl.lab.apps.conformance.compare import first_difference
@@ -12,6 +14,12 @@ from refimpl.lab.apps.conformance.runner import PASS, judge, longest
 from refimpl.lab.apps.conformance.showing import CaseCheck, check_case
 from refimpl.lab.apps.course.student import PLACE
 from refimpl.lab.apps.worker import Clock, Lost, NotAsked, Worker, this_python
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from refimpl.hints import Absent, FilePath
+    from refimpl.lab.apps.course.exercise import Exercise
 
 SECONDS, SPARE, TOTAL = 5.0, 25.0, 300.0
 MOST_STOPS = 2  # times that a file may hang or die before the rest is not asked
@@ -40,35 +48,35 @@ class Checked(NamedTuple):
         Whether bad arguments that are not refused count.
     """
 
-    results: list
-    refusals: list
-    trouble: dict | None = None
+    results: list[CaseCheck]
+    refusals: list[CaseCheck]
+    trouble: dict[str, Any] | None = None
     unasked: int = 0
-    alike: list = []
-    twin: list = []
+    alike: list[tuple[str, int]] = []
+    twin: list[str] = []
     refuses: bool = True
 
     @property
-    def failed(self):
+    def failed(self) -> list[CaseCheck]:
         """The results that are not right."""
         return [one for one in self.results if one.verdict != PASS]
 
     @property
-    def accepted(self):
+    def accepted(self) -> list[CaseCheck]:
         """The results of bad arguments that were not refused."""
         return [one for one in self.refusals if one.verdict != PASS]
 
     @property
-    def shown(self):
+    def shown(self) -> CaseCheck:
         """The failure to begin with: one worked by hand before others, then the smallest."""
 
-        def rank(one):
+        def rank(one: CaseCheck) -> tuple[bool, bool, int]:
             return stopped(one), "working" not in one.case, len(json.dumps(one.case["args"]))
 
         return min(self.failed, key=rank)
 
     @property
-    def is_passed(self):
+    def is_passed(self) -> bool:
         """Whether all that was asked is right, and the file's own work."""
         wrong = self.trouble or self.failed or self.unasked or self.twin
         if wrong or (self.refuses and self.accepted):
@@ -76,12 +84,12 @@ class Checked(NamedTuple):
         return bool(self.results or self.refusals)
 
 
-def stopped(one):
+def stopped(one: CaseCheck) -> bool:
     """Whether a case made the process hang or end."""
     return "lost" in one.answer
 
 
-def is_empty(one):
+def is_empty(one: CaseCheck) -> bool | Any:
     """Whether nothing is written yet for a case."""
     return one.answer.get("raised", {}).get("type") == "NotImplementedError"
 
@@ -89,13 +97,13 @@ def is_empty(one):
 class Asker:
     """A student's file in a supervised process."""
 
-    def __init__(self, exercise, path, seconds=SECONDS):
+    def __init__(self, exercise: Exercise, path: FilePath, seconds: float = SECONDS) -> None:
         place = os.fspath(Path(path).absolute())
         code = f"serve({exercise.name!r}, {place!r}, {seconds!r})"
         command = this_python(f"from refimpl.lab.apps.course.student import serve; {code}")
         clock = Clock(seconds + SPARE, TOTAL)
         self.exercise, self.stops = exercise, 0
-        self._worker: Any = None
+        self._worker: Worker | Absent = None
         try:
             hello = {"hello": exercise.name}
             self._worker = Worker(command, clock, hello=hello, show_errors=False)
@@ -103,19 +111,19 @@ class Asker:
         except Lost as loss:
             self.trouble = _of_loss(loss)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         if self._worker is not None:
             self._worker.close()
 
-    def check(self, file, case, **more):
+    def check(self, file: dict[str, Any], case: dict[str, Any], **more: Any) -> CaseCheck:
         """Return the CaseCheck of a case; one that ends the process has the answer {"lost": ..}."""
         names = sorted({*case["args"], *file["writes"]})
         size = longest(case) + len(json.dumps(case["args"])) * 16
 
-        def ask(question):
+        def ask(question: dict[str, Any]) -> dict[str, Any] | Any:
             try:
                 return self._worker.ask({**question, "writes": names, **more}, size)
             except Lost as loss:
@@ -127,7 +135,7 @@ class Asker:
         return _judged(self.exercise, check_case(ask, file, case))
 
 
-def _of_loss(loss):
+def _of_loss(loss: Lost) -> dict[str, Any]:
     """Return the answer of a process that hung or ended: the line that ran is in its last words."""
     hung = "Timeout (" in loss.last_words
     line = RUNNING.search(loss.last_words) if hung else None
@@ -135,7 +143,7 @@ def _of_loss(loss):
     return {"lost": said, "line": int(line[1]) if line else None, "fault": said}
 
 
-def _judged(exercise, found):
+def _judged(exercise: Exercise, found: CaseCheck) -> CaseCheck:
     """Return a CaseCheck in which arguments that were changed, and states, count as they should."""
     case, answer = found.case, dict(found.answer)
     changed = answer.get("changed") or {}
@@ -160,7 +168,7 @@ def _judged(exercise, found):
     return CaseCheck(found.file, case, answer, verdict, said)
 
 
-def _first_step(case, answer):
+def _first_step(case: dict[str, Any], answer: dict[str, Any]) -> str | None:
     """Return the difference in the first step of a sample that differs, as `judge` says it."""
     want, got = (_log(one.get("result")) for one in (case, answer))
     for step, (theirs, ours) in enumerate(zip(want, got, strict=False)):
@@ -170,7 +178,7 @@ def _first_step(case, answer):
     return None
 
 
-def _log(result):
+def _log(result: object) -> list[tuple[Any, ...]]:
     """Return the pairs of nodes that left and came in the steps of a sample; [] of all else."""
     fields = result.get("fields", {}) if isinstance(result, dict) else {}
     parts = [fields.get(name) for name in ("popped", "pushed")]
@@ -178,7 +186,9 @@ def _log(result):
     return list(zip(*data, strict=False))
 
 
-def check(exercise, asker, *, only=None, errors=False):
+def check(
+    exercise: Exercise, asker: Asker, *, only: str | None = None, errors: bool = False
+) -> Checked:
     """Ask a student's file the cases of an exercise; return a `Checked`.
 
     Bad arguments are asked last, once all other cases pass.
@@ -210,7 +220,7 @@ def check(exercise, asker, *, only=None, errors=False):
     return found._replace(refusals=_ask_all(asker, file, bad))
 
 
-def _ask_all(asker, file, cases):
+def _ask_all(asker: Asker, file: dict[str, Any], cases: list[dict[str, Any]]) -> list[CaseCheck]:
     """Return the CaseChecks of cases, up to one that is empty, or too many that stop it."""
     found, before = [], asker.stops
     for case in cases:
@@ -220,7 +230,7 @@ def _ask_all(asker, file, cases):
     return found
 
 
-def known_mistakes(exercise, asker, checked):
+def known_mistakes(exercise: Exercise, asker: Asker, checked: Checked) -> list[tuple[str, int]]:
     """Return which known mistakes answer as the file did; see `Checked.alike`."""
     failed = [one for one in checked.failed if not stopped(one) and not is_empty(one)]
     if checked.shown not in failed:
@@ -234,7 +244,7 @@ def known_mistakes(exercise, asker, checked):
     return sorted(found, key=lambda pair: -pair[1])
 
 
-def _answers_so(exercise, asker, ours, number):
+def _answers_so(exercise: Exercise, asker: Asker, ours: CaseCheck, number: int) -> bool:
     """Whether the solution with a known mistake answers a case as the student's file did."""
     theirs = asker.check(ours.file, ours.case, mistake=number).answer
     if "result" not in ours.answer or "result" not in theirs:
@@ -245,7 +255,7 @@ def _answers_so(exercise, asker, ours, number):
     return judge(ours.file, {"id": "", **wanted}, got)[0] == PASS
 
 
-def _refusal(answer):
+def _refusal(answer: dict[str, Any]) -> tuple[str, str]:
     """Return the type and the text of what was raised instead of an answer."""
     about = answer.get("raised", {})
     kind = about.get("type", "")

@@ -1,8 +1,11 @@
 """`minibatch-gnn exercise`: list, start, check and solve the exercises."""
 
+from __future__ import annotations
+
 import sys
 import webbrowser
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
@@ -17,6 +20,14 @@ from refimpl.lab.apps.stepper.cases import KERNELS, recipe_for
 from refimpl.lab.apps.stepper.page import FORMAT, page
 from refimpl.lab.apps.stepper.places import step_at
 
+if TYPE_CHECKING:
+    import argparse
+
+    from refimpl.lab.apps.conformance.showing import CaseCheck
+    from refimpl.lab.apps.course.exercise import Exercise
+    from refimpl.lab.apps.stepper.recipe import Recipe
+    from refimpl.lab.apps.stepper.recorder import Recording
+
 COMMAND = feedback.COMMAND
 MOST_SECONDS = 60
 DESCRIPTION = (
@@ -26,7 +37,7 @@ DESCRIPTION = (
 )
 
 
-def add_parser(commands):
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command to `commands`."""
     parser = commands.add_parser(
         "exercise",
@@ -54,13 +65,15 @@ def add_parser(commands):
     solution.add_argument("name", metavar="NAME", help="an exercise")
 
 
-def _add(parts, name, what):
+def _add(
+    parts: argparse._SubParsersAction[argparse.ArgumentParser], name: str, what: str
+) -> argparse.ArgumentParser:
     return parts.add_parser(
         name, help=what, description=what[0].upper() + what[1:] + ".", allow_abbrev=False
     )
 
 
-def _add_check(parts):
+def _add_check(parts: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = parts.add_parser(
         "check",
         help="check your file; show which cases pass and the first difference",
@@ -97,7 +110,7 @@ def _add_check(parts):
     )
 
 
-def run(arguments):
+def run(arguments: dict[str, Any]) -> int:
     """Run the command; `arguments` is what the parser gave, as a dict.
 
     Returns
@@ -123,14 +136,14 @@ def run(arguments):
     return _solution(exercise)
 
 
-def _find(name):
+def _find(name: str) -> Exercise | Any:
     try:
         return find(name)
     except ValueError as error:
         raise UserError(str(error)) from error
 
 
-def _list():
+def _list() -> int:
     width = max(map(len, names()))
     for level, (title, inside) in enumerate(zip(TITLES, LEVELS, strict=True), 1):
         print(f"{'' if level == 1 else chr(10)}Level {level}: {title}")
@@ -144,7 +157,7 @@ def _list():
     return 0
 
 
-def _start(exercise, overwrite):
+def _start(exercise: Exercise, overwrite: bool) -> int:
     path = Path(f"{exercise.name}.py")
     check_free(path, overwrite)
     with user_errors(), replacing(path) as file:
@@ -154,7 +167,7 @@ def _start(exercise, overwrite):
     return 0
 
 
-def _hint(exercise, number):
+def _hint(exercise: Exercise, number: int) -> int:
     count = len(exercise.hints)
     if not 1 <= number <= count:
         raise UserError(f"NUMBER must be in [1, {count}], got {number}")
@@ -164,14 +177,14 @@ def _hint(exercise, number):
     return 0
 
 
-def _solution(exercise):
+def _solution(exercise: Exercise) -> int:
     print(exercise.code)
     place = exercise.reference.replace(":", ".")
     _show(*feedback.wrapped(f"Beside the reference, {place}: {exercise.beside}", "# ", "# "))
     return 0
 
 
-def _check(arguments):
+def _check(arguments: dict[str, Any]) -> int:
     path = Path(arguments["file"])
     exercise = _find(arguments["exercise"] or path.stem)
     if not 0 < arguments["timeout"] <= MOST_SECONDS:
@@ -197,13 +210,13 @@ def _check(arguments):
     return 0 if checked.is_passed else 1
 
 
-def _well_done(exercise):
+def _well_done(exercise: Exercise) -> str:
     following = names()[names().index(exercise.name) + 1 :][:1]
     then = f" The next exercise: {COMMAND} start {following[0]}" if following else ""
     return f"Passed. How others write it: {COMMAND} solution {exercise.name}.{then}"
 
 
-def _stepper(exercise, one):
+def _stepper(exercise: Exercise, one: CaseCheck) -> tuple[Recipe, Recording, int] | None:
     """Return (recipe, recording, step from 1) of the case of a CaseCheck, or None.
 
     The step is the one of the first difference, where the difference says so, or the first.
@@ -222,7 +235,7 @@ def _stepper(exercise, one):
         return recipe, recording, 1
 
 
-def _place(stepper, said):
+def _place(stepper: list[str], said: str) -> str | None:
     """Return where a difference arises: the line of the paper and which run of it, or None."""
     if len(stepper) < 3:
         return None
@@ -233,7 +246,7 @@ def _place(stepper, said):
     return f"{leaves}.{max(int(step[1]), 1)}" if step else f"{leaves}.1"
 
 
-def _write_stepper(exercise, one, path, opened):
+def _write_stepper(exercise: Exercise, one: CaseCheck, path: Path, opened: bool) -> None:
     """Write the page of the case that was shown, and say where it is."""
     found = _stepper(exercise, one)
     if found is None:
@@ -256,7 +269,7 @@ def _write_stepper(exercise, one, path, opened):
         print(f"note: no browser could be opened; the address is {address}", file=sys.stderr)
 
 
-def _show(*lines, file=None):
+def _show(*lines: str, file: TextIO | None = None) -> None:
     """Print lines that may hold a student's text, each in one line."""
     for line in lines:
         print(one_line(line.expandtabs()), file=file)

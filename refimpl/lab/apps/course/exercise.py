@@ -20,6 +20,8 @@ stepper      the name of a stepper; the paper's lines in which a node leaves and
 mistakes     tables of `did`, `search` and `replace`, see `Mistake`
 """
 
+from __future__ import annotations
+
 import ast
 import importlib
 import inspect
@@ -66,23 +68,23 @@ class Exercise(NamedTuple):
     reference: str
     page: str
     beside: str
-    hints: list
-    mistakes: list
-    write: list
-    given: list
-    without: list
-    stepper: list
+    hints: list[str]
+    mistakes: list[Mistake]
+    write: list[str]
+    given: list[str]
+    without: list[str]
+    stepper: list[str]
     notes: str = ""
     cases: str = ""
     refuses: bool = False
 
     @property
-    def is_framed(self):
+    def is_framed(self) -> bool:
         """Whether the function that is called is given, so that its steps are compared, too."""
         return self.function not in self.write
 
     @property
-    def reference_function(self):
+    def reference_function(self) -> Any:
         """The function of refimpl, without what is wrapped around it."""
         module, _, place = self.reference.partition(":")
         found: Any = importlib.import_module(module)
@@ -90,7 +92,7 @@ class Exercise(NamedTuple):
             found = getattr(found, part)
         return inspect.unwrap(found)
 
-    def vectors(self, only=None):
+    def vectors(self, only: str | None = None) -> dict[str, Any]:
         """Return the file of vectors, with the cases that are asked; `only` is the id of one."""
         if self.cases:
             file = json.loads(files(FOLDER).joinpath(self.cases).read_text(encoding="utf-8"))
@@ -100,17 +102,17 @@ class Exercise(NamedTuple):
         return {**file, "cases": [case for case in left if only in (None, case["id"])]}
 
     @property
-    def place(self):
+    def place(self) -> str:
         """Where it is in the papers, such as "JPDC'21 Algorithm 2"."""
         source = self.vectors()["source"]
         paper = TITLES.get(source["paper"])
         return f"{paper} {source['place']}" if paper else source["place"]
 
     @property
-    def template(self):
+    def template(self) -> str:
         """The file that a student starts from: the solution, its bodies left out."""
         title, *body = ast.parse(self.code).body
-        parts: list = []
+        parts: list[tuple[bool, int, Any]] = []
         before: int = title.end_lineno or 0
         for node in body:
             named = isinstance(node, ast.FunctionDef | ast.ClassDef)
@@ -125,11 +127,11 @@ class Exercise(NamedTuple):
             after_named = named
         return text
 
-    def task(self, name):
+    def task(self, name: str) -> tuple[str, str]:
         """Return the signature and the docstring of a function that the student writes."""
         return task(self, name)
 
-    def _task(self, node):
+    def _task(self, node: Any) -> str | None:
         """Return the text of a function that is to be written; None of what is given."""
         if _name(node) not in self.write:
             return None
@@ -138,7 +140,7 @@ class Exercise(NamedTuple):
         raised = f'    raise NotImplementedError("{node.name} is not written yet")'
         return f"{signature}\n{head}\n{raised}"
 
-    def with_mistake(self, number):
+    def with_mistake(self, number: int) -> str:
         """Return the solution with one of the mistakes, by its place in `mistakes`."""
         mistake = self.mistakes[number]
         if self.code.count(mistake.search) != 1:
@@ -146,12 +148,12 @@ class Exercise(NamedTuple):
         return self.code.replace(mistake.search, mistake.replace)
 
 
-def _name(node):
+def _name(node: ast.stmt) -> str | None:
     """Return the name of what a statement defines, or None."""
     return getattr(node, "name", None)
 
 
-def task(exercise, name):
+def task(exercise: Exercise, name: str) -> tuple[str, str]:
     """Return the signature and the docstring of a function that a student writes.
 
     They are those of the reference, where it is a function of that name, without annotations. A
@@ -175,13 +177,13 @@ def task(exercise, name):
     return signature, docstring
 
 
-def exercise(name, level):
+def exercise(name: str, level: int) -> Exercise:
     """Return the Exercise of a name."""
     known = tomllib.loads(files(FOLDER).joinpath(f"{name}.toml").read_text(encoding="utf-8"))
     solution = files(FOLDER).joinpath(f"{known.pop('solution', name)}.py")
     code = solution.read_text(encoding="utf-8")
     function = known.pop("function", name)
-    defaults = {"title": ast.get_docstring(ast.parse(code)), "write": [function]}
+    defaults: dict[str, Any] = {"title": ast.get_docstring(ast.parse(code)), "write": [function]}
     defaults |= {"given": [], "without": [], "stepper": []}
     mistakes = [Mistake(**one) for one in known.pop("mistakes")]
     about = {**defaults, **known, "function": function, "mistakes": mistakes}

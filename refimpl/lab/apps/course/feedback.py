@@ -1,10 +1,20 @@
 """What `exercise check` says of a student's file."""
 
+from __future__ import annotations
+
 import textwrap
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps.conformance.runner import PASS
 from refimpl.lab.apps.conformance.showing import value_lines
 from refimpl.lab.apps.course.checking import STATE, WALK, is_empty, stopped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from refimpl.lab.apps.conformance.showing import CaseCheck
+    from refimpl.lab.apps.course.checking import Checked
+    from refimpl.lab.apps.course.exercise import Exercise
 
 COMMAND = "minibatch-gnn exercise"
 WIDTH = 96
@@ -12,7 +22,7 @@ MOST_PRINTED, MOST_BAD, MOST_NAMED = 12, 8, 6  # lines, bad calls and cases that
 ERRORS = {"value": "ValueError", "type": "TypeError"}
 
 
-def wrapped(text, first="", then=""):
+def wrapped(text: str, first: str = "", then: str = "") -> list[str]:
     """Return a text in lines."""
     return textwrap.wrap(
         text,
@@ -24,7 +34,7 @@ def wrapped(text, first="", then=""):
     )
 
 
-def lines_on(exercise, file, checked):
+def lines_on(exercise: Exercise, file: str, checked: Checked) -> list[str]:
     """Return the lines that say how a file did.
 
     Parameters
@@ -47,7 +57,7 @@ def lines_on(exercise, file, checked):
     return [*_score(file, checked), *_own_work(exercise, checked), *_next(checked)]
 
 
-def _trouble(exercise, file, trouble):
+def _trouble(exercise: Exercise, file: str, trouble: dict[str, Any]) -> str:
     """Return why no function of a file can be called, in a sentence."""
     name = exercise.function
     if "lost" in trouble:
@@ -64,17 +74,17 @@ def _trouble(exercise, file, trouble):
     return f"{file} cannot be loaded: {_raised(trouble)}."
 
 
-def _in_line(about):
+def _in_line(about: dict[str, Any]) -> str:
     return f", in line {about['line']}" if about.get("line") else ""
 
 
-def _raised(about):
+def _raised(about: dict[str, Any]) -> str:
     """Return an exception in words: its type, its line and its text."""
     where = f" in line {about['line']}" if about.get("line") else ""
     return f"{about['type']}{where}{': ' if about['text'] else ''}{about['text']}"
 
 
-def _nothing_yet(exercise, file, checked):
+def _nothing_yet(exercise: Exercise, file: str, checked: Checked) -> list[str]:
     about = checked.failed[0].answer["raised"]
     most = "Nothing" if len(checked.results) == len(checked.failed) else "Not all"
     return wrapped(
@@ -83,7 +93,7 @@ def _nothing_yet(exercise, file, checked):
     )
 
 
-def _score(file, checked):
+def _score(file: str, checked: Checked) -> list[str]:
     """Return how many cases pass, and which of them hung or ended the process."""
     passed, asked = len(checked.results) - len(checked.failed), len(checked.results)
     every = "all " if passed == asked and not checked.unasked else ""
@@ -101,7 +111,7 @@ def _score(file, checked):
     return wrapped(text)
 
 
-def _failure(checked):
+def _failure(checked: Checked) -> list[str]:
     """Return the lines on the failing case to begin with."""
     one = checked.shown
     lines = wrapped(f"Case {one.case['id']}: {_what_happened(one)}")
@@ -117,7 +127,7 @@ def _failure(checked):
     return lines
 
 
-def _what_happened(one):
+def _what_happened(one: CaseCheck) -> str:
     """Return what came instead of the right answer, in a sentence."""
     answer = one.answer
     if stopped(one):
@@ -139,7 +149,7 @@ def _what_happened(one):
     return f"{one.said}."
 
 
-def _known_mistakes(checked):
+def _known_mistakes(checked: Checked) -> Iterator[str]:
     """Yield which known mistakes give the same answers."""
     failed = [one for one in checked.failed if not stopped(one) and not is_empty(one)]
     for did, count in checked.alike:
@@ -153,7 +163,7 @@ def _known_mistakes(checked):
         yield f"{where} the answer is that of a solution that {did}."
 
 
-def _advice(one):
+def _advice(one: CaseCheck) -> Iterator[str]:
     """Yield what to do about some exceptions."""
     about = one.answer.get("raised", {})
     if about.get("type") == "TypeError" and about["line"] is None:
@@ -162,7 +172,7 @@ def _advice(one):
         yield "The code asks for more memory than there is."
 
 
-def _before_step(one):
+def _before_step(one: CaseCheck) -> list[str]:
     """Return the reference's state before the step of a walk that differs, where it is known."""
     step, states = WALK.match(one.said), one.case.get("states", ())
     if step is None or int(step[2]) >= len(states) or one.answer.get("states"):
@@ -172,7 +182,7 @@ def _before_step(one):
     return ["", f"before step {number + 1}, in the reference", *(f"  {line}" for line in lines)]
 
 
-def _own_work(exercise, checked):
+def _own_work(exercise: Exercise, checked: Checked) -> list[str]:
     """Return the line on a function that only calls the one of the package."""
     if not checked.twin:
         return []
@@ -183,7 +193,7 @@ def _own_work(exercise, checked):
     )
 
 
-def _next(checked):
+def _next(checked: Checked) -> list[str]:
     """Return what to write next, once all answers are right: checks of arguments."""
     asked, bad = len(checked.refusals), checked.accepted
     if checked.twin or not asked:
@@ -201,7 +211,7 @@ def _next(checked):
     return [*lines, f"  .. and {len(bad) - MOST_BAD} more"] if len(bad) > MOST_BAD else lines
 
 
-def _alone(file, checked):
+def _alone(file: str, checked: Checked) -> list[str]:
     """Return the lines on a bad argument that was asked alone."""
     (one,) = checked.refusals
     said = f"{file}: the bad argument of case {one.case['id']} is"
@@ -210,7 +220,7 @@ def _alone(file, checked):
     return [*wrapped(f"{said} not refused as it should be:"), *wrapped(_bad(one, {}), "  ", "  ")]
 
 
-def _usual(calls):
+def _usual(calls: list[dict[str, Any]]) -> dict[str, str]:
     """Return the most frequent value of each argument."""
     usual = {}
     for name in dict.fromkeys(name for args in calls for name in args):
@@ -219,7 +229,7 @@ def _usual(calls):
     return usual
 
 
-def _bad(one, usual):
+def _bad(one: CaseCheck, usual: dict[str, str]) -> str:
     """Return a call with a bad argument in words: the arguments that are not as usual."""
     args = one.case["args"]
     odd = [n for n in args if str(args[n]) != usual.get(n)] or list(args)
@@ -229,5 +239,5 @@ def _bad(one, usual):
     return f"{shown}: raise {ERRORS[one.case['error']]} ({came})"
 
 
-def _brief(value):
+def _brief(value: Any) -> str:
     return "; ".join(" ".join(line.split()) for line in value_lines(value)[:2])[:60]

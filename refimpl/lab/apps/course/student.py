@@ -4,6 +4,8 @@ It says in which line of the file an exception was raised, what was printed, and
 file handed to `look`. A question with "mistake" is answered by the solution with that mistake.
 """
 
+from __future__ import annotations
+
 import contextlib
 import importlib
 import inspect
@@ -11,13 +13,20 @@ import io
 import sys
 import types
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps import worker
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.apps.course import look
 from refimpl.lab.apps.course.exercises import find
 from refimpl.lab.backend import find as find_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import CodeType, FrameType
+
+    from refimpl.hints import Absent
+    from refimpl.lab.apps.course.exercise import Exercise
 
 PACKAGES = ("refimpl", "fastimpl")
 PLACE = "<yours>"  # what tracebacks call the student's file
@@ -30,10 +39,10 @@ TOO_DEEP = 100  # frames of a traceback that are looked through
 class Printed(io.TextIOBase):
     """A text file that keeps the beginning of what is written to it."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.text = ""
 
-    def write(self, text):
+    def write(self, text: str) -> int:
         """Keep what there is room for."""
         self.text += str(text)[: max(PRINTED - len(self.text), 0)]
         return len(text)
@@ -49,8 +58,9 @@ class Student:
         function, {"twin": names} if its function is one of the packages.
     """
 
-    def __init__(self, exercise, text):
-        self.exercise, self._mistakes = exercise, {}
+    def __init__(self, exercise: Exercise, text: bytes) -> None:
+        self.exercise = exercise
+        self._mistakes: dict[int, Server] = {}
         self._server, self.trouble = loaded(text, PLACE)
         own = getattr(self._server.package, exercise.function, None)
         if self.trouble is None and not callable(own):
@@ -58,14 +68,14 @@ class Student:
         elif self.trouble is None and (name := self._codes().get(_code(own))):
             self.trouble = {"twin": [name]}
 
-    def answer(self, question):
+    def answer(self, question: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a question, both dicts."""
         printed = Printed()
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             found = self._answer(question)
         return {**found, "printed": printed.text} if printed.text else found
 
-    def _answer(self, question):
+    def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         number = question.get("mistake")
         if number is None:
             server = self._server
@@ -75,8 +85,8 @@ class Student:
                 self._mistakes[number], _ = loaded(text, "<mistake>")
             server = self._mistakes[number]
         states, server.raised = look.watch(), None
-        codes = self._codes() if question.get("watch") else set()
-        called: set = set()
+        codes: Any = self._codes() if question.get("watch") else set()
+        called: set[str] = set()
         try:
             with watching(codes, called):
                 found = server.answer(question)
@@ -88,7 +98,7 @@ class Student:
             found["states"] = states
         return {**found, "twin": sorted(called)} if called else found
 
-    def _codes(self):
+    def _codes(self) -> dict[CodeType | None, str]:
         """Return {code: module} of the function that the exercise is about, in each package."""
         found = {}
         for package in (name for name in PACKAGES if name in sys.modules):
@@ -99,12 +109,12 @@ class Student:
         return found
 
 
-def _code(function):
+def _code(function: Any) -> CodeType | None:
     """Return the code of a function without what is wrapped around it, or None."""
     return getattr(inspect.unwrap(function), "__code__", None)
 
 
-def _not_answered(error, own):
+def _not_answered(error: BaseException, own: BaseException | None) -> dict[str, Any]:
     """Return the answer where the server has none; `own` is what the student's code raised."""
     about = raised(own or error)
     if own is None and about["line"] is None:  # the student's code returned
@@ -112,7 +122,7 @@ def _not_answered(error, own):
     return {"fault": f"{about['type']}: {about['text']}", "raised": about}
 
 
-def loaded(text, place):
+def loaded(text: str | bytes, place: str) -> tuple[Server, dict[str, Any] | None]:
     """Return (Server, trouble) of the text of a file."""
     module = types.ModuleType("exercise")
     try:
@@ -126,7 +136,7 @@ def loaded(text, place):
     return Server(module), None
 
 
-def raised(error):
+def raised(error: BaseException) -> dict[str, Any]:
     """Return the type of an exception, its text, and its last line in the student's file."""
     line, traceback, deep = None, error.__traceback__, 0
     while traceback is not None and deep < TOO_DEEP:
@@ -144,13 +154,13 @@ def raised(error):
 
 
 @contextlib.contextmanager
-def watching(codes, called):
+def watching(codes: Any, called: set[str]) -> Iterator[None]:
     """Add to the set `called` the names of those of `codes` that run meanwhile."""
     if not codes:
         yield
         return
 
-    def note(frame, event, argument):
+    def note(frame: FrameType, event: str, argument: object) -> None:
         if event == "call" and frame.f_code in codes:
             called.add(codes[frame.f_code])
 
@@ -161,7 +171,7 @@ def watching(codes, called):
         sys.setprofile(None)
 
 
-def serve(name, path, seconds):
+def serve(name: str, path: str, seconds: float) -> None:
     """Answer questions about the exercise `name` with the file at `path`.
 
     A call that takes longer than `seconds` ends the process; see `worker.serve`.
@@ -172,9 +182,9 @@ def serve(name, path, seconds):
             importlib.import_module(package)
     with open(path, "rb") as file:  # noqa: PTH123
         text = file.read()
-    student: Any = None
+    student: Student | Absent = None
 
-    def answer(question):
+    def answer(question: dict[str, Any]) -> dict[str, Any] | Any:
         nonlocal student
         if "hello" not in question:
             return student.answer(question)
