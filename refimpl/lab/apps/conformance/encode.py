@@ -207,7 +207,7 @@ def number(value: Any) -> Any:
 def archives_in(folder: Path) -> ArraysOf:
     """Return a function that gives the arrays, by name, of an .npz file in `folder`."""
 
-    def arrays_of(name: str) -> Mapping[str, NDArray[Any]]:
+    def arrays_of(name: str) -> Any:
         if Path(name).name != name:
             raise ValueError(f"{name!r} must be a file beside it")
         with reading(folder / name, "an archive of arrays") as file:
