@@ -1,7 +1,7 @@
 """What a test vector is made from: a kernel, its cases, and how results are compared."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from refimpl.lab.apps.papers import TITLES
 
@@ -29,7 +29,7 @@ FLAGS = {
 class Exact(NamedTuple):
     """Numbers must be equal: NaN equals NaN, and 0.0 equals -0.0."""
 
-    rule: str = "exact"
+    rule: Literal["exact"] = "exact"
 
 
 class Close(NamedTuple):
@@ -38,9 +38,10 @@ class Close(NamedTuple):
     rtol: float
     atol: float
     why: str
-    rule: str = "close"
+    rule: Literal["close"] = "close"
 
 
+Rule: TypeAlias = Exact | Close
 EXACT = Exact()
 
 
@@ -66,9 +67,9 @@ class Case(NamedTuple):
     """
 
     id: str
-    args: dict
+    args: dict[str, Any]
     flags: tuple[str, ...] = ()
-    result: object = None
+    result: Any = None
     working: str = ""
     error: str | None = None
 
@@ -101,13 +102,13 @@ class Kernel(NamedTuple):
     place: str
     cases: tuple[Case, ...]
     lines: str = ""
-    compare: Exact | Close = EXACT
+    compare: Rule = EXACT
     flags: dict[str, str] = {}
     writes: tuple[str, ...] = ()
-    states: Callable[..., list[dict]] | None = None
+    states: Callable[..., list[dict[str, Any]]] | None = None
 
 
-def flagged(cases, **flags):
+def flagged(cases: Iterable[Case], **flags: str) -> tuple[Case, ...]:
     """Return the cases with more flags: ``FLAG="id id .."`` names the cases that get it."""
     more = {case.id: [flag for flag in flags if case.id in flags[flag].split()] for case in cases}
     return tuple(case._replace(flags=(*case.flags, *more[case.id])) for case in cases)

@@ -3,16 +3,17 @@
 import inspect
 import math
 import re
+from collections.abc import Sequence
 
 import refimpl
 from refimpl._support import require
-from refimpl.lab.apps.conformance.case import ERRORS, EXACT, FLAGS, PAPERS, Case, Close
+from refimpl.lab.apps.conformance.case import ERRORS, EXACT, FLAGS, PAPERS, Case, Close, Kernel
 from refimpl.lab.backend import find, homes
 
 ID = re.compile(r"[A-Za-z0-9_]+")  # of a case: a word that --only and --show take
 
 
-def check_kernel(kernel):
+def check_kernel(kernel: Kernel) -> None:
     """Raise ValueError unless a Kernel and its cases can be made files of.
 
     The error names the kernel, or "kernel/case", and the field.
@@ -44,20 +45,20 @@ def check_kernel(kernel):
         raise ValueError(f"{kernel.name}: two cases have one id")
 
 
-def _line(where, name, value, accepted):
+def _line(where: str, name: str, value: object, accepted: str) -> None:
     """Raise ValueError unless a field is some words in one line."""
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise ValueError(f"{where}: {name} must be {accepted}, got {require.shown(value)}")
 
 
-def _words(where, name, value):
+def _words(where: str, name: str, value: object) -> Sequence[str]:
     """Return a field if it is a tuple of words, or raise ValueError."""
     if not isinstance(value, tuple | list) or not all(isinstance(x, str) for x in value):
         raise ValueError(f"{where}: {name} must be a tuple of words, got {require.shown(value)}")
     return value
 
 
-def _check_rule(kernel):
+def _check_rule(kernel: Kernel) -> None:
     rule = kernel.compare
     if rule == EXACT:
         return
@@ -75,7 +76,7 @@ def _check_rule(kernel):
     _line(kernel.name, "why of compare", rule.why, "some words")
 
 
-def _check_flags(kernel):
+def _check_flags(kernel: Kernel) -> None:
     flags = kernel.flags
     if not isinstance(flags, dict):
         raise ValueError(f"{kernel.name}: flags must be a dict of words to what they mean")
@@ -84,7 +85,7 @@ def _check_flags(kernel):
         _line(kernel.name, f"flags[{flag!r}]", meaning, "what the flag means")
 
 
-def _check_case(kernel, case):
+def _check_case(kernel: Kernel, case: Case) -> None:
     if not isinstance(case, Case):
         raise ValueError(f"{kernel.name}: cases must be a tuple of Case, got {require.shown(case)}")
     if not isinstance(case.id, str) or not ID.fullmatch(case.id):

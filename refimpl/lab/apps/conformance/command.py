@@ -1,13 +1,17 @@
 """The commands `conformance` and `vectors`."""
 
+from __future__ import annotations
+
 import difflib
 import importlib.util
 import os
 import shlex
 import shutil
 import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import is_replaceable
@@ -30,18 +34,23 @@ from refimpl.lab.apps.results import add_overwrite, check_free, output_name
 from refimpl.lab.apps.worker import Lost, Unable
 from refimpl.lab.data.writing import new_folder
 
+if TYPE_CHECKING:
+    from argparse import ArgumentParser
+
+    from refimpl.lab.apps.conformance.encode import JsonObject
+
 TIMEOUT, TOTAL = 60.0, 3600.0
 COPIES = ("copy", "export")
 OF_CHECKS = ("level", "only", "xfails", "report", "badge", "summary", "missing")
 
 
-def add_parser(commands, impl):
+def add_parser(commands: matrix.Commands, impl: str) -> None:
     """Add both commands to the subparsers `commands`; `impl` is the package asked by default."""
     _add_conformance(commands, impl)
     _add_vectors(commands)
 
 
-def _add_conformance(commands, impl):
+def _add_conformance(commands: matrix.Commands, impl: str) -> None:
     parser = commands.add_parser(
         "conformance",
         help="check any program against the test vectors",
@@ -122,7 +131,7 @@ def _add_conformance(commands, impl):
     )
 
 
-def _add_results(parser):
+def _add_results(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--xfails",
         metavar="FILE",
@@ -146,7 +155,7 @@ def _add_results(parser):
     add_overwrite(parser, "the files of --report and --badge")
 
 
-def _add_vectors(commands):
+def _add_vectors(commands: matrix.Commands) -> None:
     parser = commands.add_parser(
         "vectors",
         help="make the test vectors from refimpl",
@@ -165,7 +174,7 @@ def _add_vectors(commands):
     )
 
 
-def run(arguments, impl="fastimpl"):
+def run(arguments: dict[str, Any], impl: str = "fastimpl") -> int:
     """Run the command that `arguments`, a dict, is for; return the exit status.
 
     Raises
@@ -179,7 +188,7 @@ def run(arguments, impl="fastimpl"):
     return _matrix(arguments) if arguments["action"] == "matrix" else _conformance(arguments, impl)
 
 
-def _matrix(arguments):
+def _matrix(arguments: dict[str, Any]) -> int:
     unused = {"timeout": (TIMEOUT,), "total": (TOTAL,), "summary": (arguments["summary"],)}
     for option in ("impl", "cmd", "timeout", "total", "show", *COPIES, "overwrite", *OF_CHECKS):
         if arguments[option] not in unused.get(option, (None, False)):
@@ -189,7 +198,7 @@ def _matrix(arguments):
     return matrix.run(arguments)
 
 
-def _make_vectors(folder):
+def _make_vectors(folder: Path) -> int:
     try:
         version.stored(folder)  # before anything is written
         written, kept = vectors.write(folder)
@@ -203,7 +212,7 @@ def _make_vectors(folder):
     return 1 if complaint else 0
 
 
-def _check_vectors(folder):
+def _check_vectors(folder: Path) -> int:
     found = vectors.check(folder)
     with user_errors():
         complaints = [
@@ -220,7 +229,7 @@ def _check_vectors(folder):
     return 1 if found["stale"] else 0
 
 
-def _conformance(arguments, impl):
+def _conformance(arguments: dict[str, Any], impl: str) -> int:
     package, command = arguments["impl"], arguments["cmd"]
     for option in ("timeout", "total"):
         check_seconds(option, arguments[option])
@@ -273,7 +282,7 @@ def _conformance(arguments, impl):
     return found.status
 
 
-def check_seconds(option, given):
+def check_seconds(option: str, given: float) -> None:
     """Refuse what is no time to wait.
 
     Raises
@@ -285,7 +294,7 @@ def check_seconds(option, given):
         raise UserError(f"--{option} must be above 0 and {most}, got {given:g}")
 
 
-def _show_case(arguments):
+def _show_case(arguments: dict[str, Any]) -> int:
     """Print one case, and what a program answers to it if one is named; return the exit status."""
     package, command = arguments["impl"], arguments["cmd"]
     for option in (*OF_CHECKS, "overwrite", *COPIES):
@@ -312,7 +321,7 @@ def _show_case(arguments):
     return 0 if verdict == runner.PASS else 1
 
 
-def _one_case(name):
+def _one_case(name: str) -> tuple[JsonObject, JsonObject]:
     """Return the file and the case of a name "paper/kernel/case"; the paper may be left out."""
     files = vectors.load()
     named = {
@@ -328,7 +337,7 @@ def _one_case(name):
 
 
 @contextmanager
-def _asking(package, command):
+def _asking(package: str | None, command: str | None) -> Iterator[None]:
     """Make a UserError of a program that cannot be asked."""
     try:
         yield
@@ -338,13 +347,13 @@ def _asking(package, command):
         raise UserError(f"--impl {package}: {fault}" if package else f"--cmd: {fault}") from fault
 
 
-def _show(*lines):
+def _show(*lines: str) -> None:
     """Print lines that hold a program's text, each in one line."""
     for line in lines:
         print(one_line(line))
 
 
-def _check_output(option, name, overwrite):
+def _check_output(option: str, name: str, overwrite: bool) -> None:
     path = Path(name)
     if path.is_dir():
         raise UserError(f"--{option} must name a file, got {name!r}")
@@ -356,7 +365,7 @@ def _check_output(option, name, overwrite):
         check_free(path, overwrite)
 
 
-def _chosen(patterns):
+def _chosen(patterns: Sequence[str]) -> list[JsonObject]:
     """Return the files of the vectors that match one of the patterns, each of which must match."""
     files = vectors.load(patterns=patterns)
     cases = [
@@ -368,7 +377,7 @@ def _chosen(patterns):
     return files
 
 
-def _copy(name):
+def _copy(name: str) -> None:
     folder = Path(name)
     if os.path.lexists(folder):
         raise UserError(f"--copy {folder}: there is something already")
@@ -383,7 +392,7 @@ def _copy(name):
     print(f"{len(names)} files in {one_line(folder)}")
 
 
-def _export(name):
+def _export(name: str) -> None:
     if os.path.lexists(name):
         raise UserError(f"--export {name}: there is something already")
     if name.endswith((".tgz", ".tar", ".zip")):
@@ -393,12 +402,12 @@ def _export(name):
     print(f"{count} files in {one_line(name)}")
 
 
-def _command(package, command):
+def _command(package: str, command: str | None) -> list[str]:
     """Return the words that start the program which is asked."""
     return _package_command(package) if command is None else _split(command)
 
 
-def _package_command(package):
+def _package_command(package: str) -> list[str]:
     try:
         known = importlib.util.find_spec(package) is not None
     except Exception:  # of a package around it, whatever that raises
@@ -408,7 +417,7 @@ def _package_command(package):
     return server_command(package)
 
 
-def _split(command):
+def _split(command: str) -> list[str]:
     try:
         words = shlex.split(command)
     except ValueError as error:

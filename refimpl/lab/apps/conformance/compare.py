@@ -1,15 +1,21 @@
 """What a program answered beside what it should have: the first difference."""
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from refimpl.lab.apps.conformance.encode import number
+from refimpl.lab.apps.conformance.encode import JsonObject, number
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.conformance.case import Rule
 
 SHORT = 60  # characters of a value in a message
 
 
-def first_difference(want, got, rule, at="result"):
+def first_difference(want: Any, got: Any, rule: Rule, at: str = "result") -> str | None:
     """Return where and how `got` differs from `want`, in words; None if it conforms.
 
     Parameters
@@ -46,7 +52,7 @@ def first_difference(want, got, rule, at="result"):
     return f"{at}: want {short(want)}, got {short(got)}"
 
 
-def _list_difference(want, got, rule, at):
+def _list_difference(want: list[Any], got: Any, rule: Rule, at: str) -> str | None:
     if isinstance(got, dict) and "shape" in got:
         got = got.get("data")  # an array where a list will do
     if not isinstance(got, list):
@@ -58,7 +64,7 @@ def _list_difference(want, got, rule, at):
     return None if len(want) == len(got) else f"{at}: want {len(want)} entries, got {len(got)}"
 
 
-def _array_difference(want, got, rule, at):
+def _array_difference(want: JsonObject, got: Any, rule: Rule, at: str) -> str | None:
     shape, dtype = want["shape"], want["dtype"]
     if isinstance(got, dict) and isinstance(got.get("data"), list):
         if got.get("dtype", dtype) != dtype:
@@ -83,7 +89,7 @@ def _array_difference(want, got, rule, at):
     return None
 
 
-def _flat(value):
+def _flat(value: Any) -> tuple[list[Any], list[int] | Any]:
     """Return (numbers, shape) of a number or a list of lists; the shape of uneven ones is None."""
     if not isinstance(value, list):
         return [value], []
@@ -93,7 +99,7 @@ def _flat(value):
     return [x for data, _ in parts for x in data], [len(value), *shapes[0]] if even else None
 
 
-def _single(x):
+def _single(x: Any) -> Any:
     """Return the number as float32 holds it: a program may write its shortest form."""
     if isinstance(x, bool | int | float):
         with np.errstate(over="ignore"):
@@ -101,7 +107,7 @@ def _single(x):
     return x
 
 
-def equal(want, got, rule, floating):
+def equal(want: Any, got: Any, rule: Rule, floating: bool) -> bool | Any:
     """Say whether two numbers, strings or None are the same by the rule."""
     numbers = all(isinstance(x, bool | int | float) for x in (want, got))
     if not numbers:
@@ -113,7 +119,7 @@ def equal(want, got, rule, floating):
     return want == got
 
 
-def short(value):
+def short(value: object) -> str:
     """Return the value for a message, cut if it is long."""
     try:
         text = str(value)[: SHORT + 1]

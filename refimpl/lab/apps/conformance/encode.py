@@ -5,11 +5,12 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import get_origin, get_type_hints
+from typing import Any, TypeAlias, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 import refimpl
 from refimpl import Block, Graph, Sampler, TypedGraph
@@ -23,8 +24,11 @@ EXACT_FLOAT = 2**53  # integers from here on are decimal strings
 LARGEST_INTEGER = 10**40
 NUMBER = re.compile(r"-?[0-9]{1,40}|nan|-?inf")
 
+JsonObject: TypeAlias = dict[str, Any]
+ArraysOf: TypeAlias = Callable[[str], Mapping[str, NDArray[Any]]]  # of an .npz file
+
 # Types whose fields are not simply the arguments that make them.
-TO_FIELDS = {
+TO_FIELDS: dict[str, Callable[[Any], dict[str, Any]]] = {
     "TypedGraph": lambda graph: {
         "graph": Graph(graph.indptr, graph.indices),
         "edge_types": graph.edge_types,
@@ -37,7 +41,7 @@ TO_FIELDS = {
         "options": {k: value for k, value in sampler.options.items() if k not in UNSEEN},
     },
 }
-FROM_FIELDS: dict[str, Callable] = {
+FROM_FIELDS: dict[str, Callable[..., Any]] = {
     "TypedGraph": TypedGraph,
     "Sampler": lambda name, clip, options: Sampler(name, clip=clip, **options),
 }
@@ -46,10 +50,12 @@ FROM_FIELDS: dict[str, Callable] = {
 class Arrays:
     """The long arrays of one file of vectors, collected while its values are encoded."""
 
-    def __init__(self, file):
-        self.file, self.arrays, self._keys = file, {}, {}
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.arrays: dict[str, NDArray[Any]] = {}
+        self._keys: dict[tuple[np.dtype[Any], tuple[int, ...], str], str] = {}
 
-    def add(self, array):
+    def add(self, array: NDArray[Any]) -> JsonObject:
         """Keep an array, if it is a new one; return the JSON value that stands for it."""
         array = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         digest = hashlib.sha256(array.tobytes()).hexdigest()
@@ -58,7 +64,7 @@ class Arrays:
         return {"npz": self.file, "key": key, "sha256": digest}
 
 
-def encode(value, arrays=None):
+def encode(value: Any, arrays: Arrays | None = None) -> Any:
     """Return `value` as what `json` can write.
 
     Parameters
@@ -98,14 +104,14 @@ def encode(value, arrays=None):
     raise TypeError(f"there is no JSON form of {type(value).__name__}")
 
 
-def _number(value):
+def _number(value: bool | float | None) -> bool | float | str | None:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     large = isinstance(value, int) and abs(value) >= EXACT_FLOAT
     return str(value) if large else value
 
 
-def _array(array, arrays):
+def _array(array: NDArray[Any], arrays: Arrays | None) -> JsonObject:
     if array.dtype.kind not in "biuf":
         raise TypeError(f"there is no JSON form of an array of {array.dtype}")
     if arrays is not None and array.size > LARGEST:
@@ -114,20 +120,20 @@ def _array(array, arrays):
     return {"dtype": array.dtype.name, "shape": list(array.shape), "data": data}
 
 
-def _ids(array, arrays):
+def _ids(array: NDArray[Any], arrays: Arrays | None) -> Any:
     """Return integers whose dtype does not matter as a list."""
     if arrays is not None and array.size > LARGEST:
         return arrays.add(array)
     return array.tolist()
 
 
-def _type(value):
+def _type(value: object) -> dict[str, str]:
     """Return the name of a type of refimpl; those of another package have names of their own."""
     name = type(value).__name__
     return {"type": name} if name in homes() else {}
 
 
-def fields_of(value):
+def fields_of(value: Any) -> dict[str, Any] | None:
     """Return the parts of a value that has named ones, or None."""
     if isinstance(value, dict):
         if not all(isinstance(name, str) for name in value):
@@ -146,7 +152,7 @@ def fields_of(value):
     return None
 
 
-def decode(value):
+def decode(value: Any) -> Any:
     """Return the Python value that `encode` wrote as `value`.
 
     Lists stay lists, but for fields that are tuples. Of arrays, those of an .npz file must have
@@ -172,11 +178,11 @@ def decode(value):
     return build(value["type"], fields) if "type" in value else fields
 
 
-def _integers(ids):
+def _integers(ids: Any) -> NDArray[np.int64]:
     return np.array(ids["data"] if isinstance(ids, dict) else ids, np.int64)
 
 
-def build(name, fields):
+def build(name: str, fields: dict[str, Any]) -> Any:
     """Return the value of a public type of refimpl with these fields; lists become tuples."""
     if name not in homes():
         raise ValueError(f"there is no type {name!r}")
@@ -189,7 +195,7 @@ def build(name, fields):
     return kind(**fields)
 
 
-def number(value):
+def number(value: Any) -> Any:
     """Return the number that a JSON string stands for; anything else as it is."""
     if isinstance(value, int) and abs(value) > LARGEST_INTEGER:
         return str(value)  # no number of ours; Python cannot compare it with a float
@@ -198,10 +204,10 @@ def number(value):
     return float(value) if value[-1] in "nf" else int(value)
 
 
-def archives_in(folder):
+def archives_in(folder: Path) -> ArraysOf:
     """Return a function that gives the arrays, by name, of an .npz file in `folder`."""
 
-    def arrays_of(name):
+    def arrays_of(name: str) -> Any:
         if Path(name).name != name:
             raise ValueError(f"{name!r} must be a file beside it")
         with reading(folder / name, "an archive of arrays") as file:
@@ -210,7 +216,7 @@ def archives_in(folder):
     return arrays_of
 
 
-def inline(value, arrays_of):
+def inline(value: Any, arrays_of: ArraysOf) -> Any:
     """Return `value` with its arrays in .npz files, which ``arrays_of(name)`` gives, written out.
 
     Raises
@@ -230,6 +236,6 @@ def inline(value, arrays_of):
     return encode(array)
 
 
-def dumps(value):
+def dumps(value: Any) -> str:
     """Return a value made by `encode` as one line of JSON."""
     return json.dumps(value, allow_nan=False, separators=(",", ":"))

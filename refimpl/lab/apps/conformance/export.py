@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 from refimpl._support.whole_files import replacing
@@ -17,7 +18,7 @@ KINDS = (".md", ".mjs", ".json", ".rs", ".toml")
 ARCHIVE = ".tar.gz"
 
 
-def contents():
+def contents() -> dict[str, bytes]:
     """Return the fixtures: a dict from name to bytes. The vectors' arrays are all in the JSON."""
     files = {}
     for file in vectors.load():
@@ -35,7 +36,7 @@ def contents():
     return dict(sorted(files.items()))
 
 
-def write(path):
+def write(path: Path) -> int:
     """Write the fixtures to a new folder, or to an archive whose name ends with .tar.gz.
 
     Two archives of one version have the same bytes. Return the number of files.
@@ -57,7 +58,7 @@ def write(path):
     return len(files)
 
 
-def packed(files, folder):
+def packed(files: Mapping[str, bytes], folder: str) -> bytes:
     """Return an archive of files inside a folder, as bytes."""
     made = io.BytesIO()
     with (

@@ -3,16 +3,17 @@
 import numpy as np
 
 from refimpl.graph import Graph, from_edges
+from refimpl.hints import Ids
 from refimpl.lab.data.karate import karate
 
 
-def undirected(n, *edges):
+def undirected(n: int, *edges: tuple[int, int]) -> Graph:
     """Return the Graph of n nodes with each (u, v) of `edges` in both directions."""
     u, v = np.array(edges, np.int64).reshape(-1, 2).T
     return from_edges(u, v, n, symmetrize=True)
 
 
-def directed(n, *edges):
+def directed(n: int, *edges: tuple[int, int]) -> Graph:
     """Return the Graph of n nodes with exactly these `edges`."""
     u, v = np.array(edges, np.int64).reshape(-1, 2).T
     return from_edges(u, v, n)
@@ -44,6 +45,6 @@ ONE_WAY = {
 KARATE = karate()
 
 
-def ids(*values):
+def ids(*values: int) -> Ids:
     """Return node ids as kernels do: int32."""
     return np.array(values, np.int32)

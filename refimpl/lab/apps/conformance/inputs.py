@@ -4,7 +4,11 @@ Numbers are odd multiples of a power of two, so that sums and products of a few 
 in every order, in single precision too: a wrong result then is a wrong formula, not rounding.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.adjacency import Adjacency
 from refimpl.block import Block, transpose_block
@@ -12,15 +16,19 @@ from refimpl.graph import Graph, transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.streams import permutation
 
+FloatKind: TypeAlias = np.dtype[np.floating[Any]] | type[np.floating[Any]]
 
-def numbers(shape, seed, step=0.25, dtype=np.float64):
+
+def numbers(
+    shape: int | tuple[int, ...], seed: int, step: float = 0.25, dtype: FloatKind = np.float64
+) -> NDArray[Any]:
     """Return an array of distinct odd multiples of `step` around 0, shuffled by `seed`."""
     size = int(np.prod(shape))
     odd = 2 * permutation(seed, size).astype(dtype) - 2 * (size // 2) + 1
     return (odd * np.dtype(dtype).type(step)).reshape(shape)
 
 
-def block(rows, n_src, dead=0):
+def block(rows: Sequence[Sequence[int]], n_src: int, dead: int = 0) -> Block:
     """Return the Block with these rows; after each come `dead` entries that belong to no row."""
     lengths = np.array([len(row) for row in rows], np.int64)
     start = np.cumsum(lengths + dead) - lengths - dead
@@ -28,7 +36,7 @@ def block(rows, n_src, dead=0):
     return Block(start, start + lengths, np.array(indices, np.int64), n_src)
 
 
-def weighted(pattern, data):
+def weighted(pattern: Graph | Block, data: NDArray[Any]) -> Adjacency:
     """Return the Adjacency with the values `data`, and its transpose."""
     if isinstance(pattern, Graph):
         perm = transpose_perm(pattern)
@@ -37,7 +45,9 @@ def weighted(pattern, data):
     return Adjacency(pattern, data, data[perm], transposed, perm)
 
 
-def distinct(pattern, seed, step=0.25, dtype=np.float64):
+def distinct(
+    pattern: Graph | Block, seed: int, step: float = 0.25, dtype: FloatKind = np.float64
+) -> Adjacency:
     """Return an Adjacency with `numbers` as values, NaN where an entry belongs to no row."""
     data = np.full(pattern.e, np.nan, dtype)
     live = [j for a, b in zip(pattern.start, pattern.end, strict=True) for j in range(a, b)]
@@ -45,7 +55,7 @@ def distinct(pattern, seed, step=0.25, dtype=np.float64):
     return weighted(pattern, data)
 
 
-def single(value):
+def single(value: Any) -> Any:
     """Return `value` with every float64 array in it, however deep, as float32."""
     if isinstance(value, np.ndarray):
         return value.astype(np.float32) if value.dtype == np.float64 else value
@@ -59,14 +69,16 @@ def single(value):
     return type(value)(map(single, value)) if isinstance(value, tuple | list) else value
 
 
-def backward(forward, arguments, seed, **more):
+def backward(
+    forward: Callable[..., Any], arguments: dict[str, Any], seed: int, **more: Any
+) -> dict[str, Any]:
     """Return the arguments of a layer's backward pass: those of `forward`, its result, G_out."""
     out = forward(**arguments)
     G_out = numbers(out.X_out.shape, seed, dtype=out.X_out.dtype)
     return {**arguments, "out": out, "G_out": G_out, **more}
 
 
-def changed(cases, arguments, error):
+def changed(cases: Mapping[str, Any], arguments: dict[str, Any], error: str) -> tuple[Case, ...]:
     """Return cases that must fail: `arguments` with one or more of them changed, named by id."""
     return tuple(Case(id, {**arguments, **change}, error=error) for id, change in cases.items())
 

@@ -1,8 +1,9 @@
 """The levels that a port may claim, their kernels, and which of them are reached."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
-from refimpl.lab.apps.conformance.runner import PASS, SKIP
+from refimpl.lab.apps.conformance.runner import PASS, SKIP, Verdict
 
 NAMES = {
     "core": """mix key uniform below pick_without_replacement floyd permutation alias_build
@@ -28,15 +29,15 @@ class Standing(NamedTuple):
     kernels: int
 
     @property
-    def reached(self):
+    def reached(self) -> bool:
         """Whether the level may be claimed."""
         return self.complete == self.kernels
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "reached" if self.reached else f"{self.complete} of {self.kernels}"
 
 
-def is_complete(file, given):
+def is_complete(file: dict[str, Any], given: Mapping[tuple[str, str], str]) -> bool:
     """Say whether each case of a kernel passed; a case that must be refused may be skipped.
 
     `given` has the verdicts by kernel and case.
@@ -47,7 +48,7 @@ def is_complete(file, given):
     )
 
 
-def standings(verdicts, files):
+def standings(verdicts: list[Verdict], files: list[dict[str, Any]]) -> dict[str, Standing]:
     """Return {level: its Standing}, of the levels of which every case of `files` was asked.
 
     Parameters
@@ -68,7 +69,7 @@ def standings(verdicts, files):
     return found
 
 
-def summary(standings):
+def summary(standings: Mapping[str, Standing]) -> str:
     """Return the standings as one line."""
     reached = [level for level, standing in standings.items() if standing.reached]
     rest = [f"{level} ({found} kernels)" for level, found in standings.items() if not found.reached]

@@ -4,21 +4,25 @@ import argparse
 import json
 import re
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
+from refimpl.hints import FilePath
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.levels import LEVELS, is_complete
-from refimpl.lab.apps.conformance.report import CONFORMS, MISSING, missed, read, rows
-from refimpl.lab.apps.conformance.runner import DIFFERS, LOST
+from refimpl.lab.apps.conformance.report import CONFORMS, MISSING, Row, missed, read, rows
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, Report
 from refimpl.lab.apps.conformance.version import VERSION
 from refimpl.lab.apps.results import output_name
+
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~{}#!&@])")  # of Markdown
 SUMMARY = "append the results as Markdown to this file, for example $GITHUB_STEP_SUMMARY"
 
 
-def add_parser(parts):
+def add_parser(parts: Commands) -> None:
     """Add the command `matrix` to the subparsers of `conformance`."""
     parser = parts.add_parser(
         "matrix",
@@ -31,13 +35,13 @@ def add_parser(parts):
     add_summary(parser, default=argparse.SUPPRESS)  # as it is without it: that before `matrix`
 
 
-def add_summary(parser, **more):
+def add_summary(parser: argparse.ArgumentParser, **more: Any) -> None:
     """Add the option ``--summary``."""
     said = f"{SUMMARY} (default: no file)"
     parser.add_argument("--summary", type=output_name, metavar="FILE", help=said, **more)
 
 
-def run(arguments):
+def run(arguments: dict[str, Any]) -> int:
     """Show the table of the files of reports; return the exit status."""
     reports = [read(name) for name in arguments["reports"]]
     for line in lines(reports):
@@ -47,23 +51,23 @@ def run(arguments):
     return 0
 
 
-def heads(reports):
+def heads(reports: list[Report]) -> list[str]:
     """Return the names of the implementations."""
     return [f"{r.name} {r.version}" if r.lost is None else "no answer" for r in reports]
 
 
-def standings(reports):
+def standings(reports: list[Report]) -> list[list[str]]:
     """Return a list for each level: its name, and the standing in each report."""
     return [[level, *(str(r.levels.get(level, "")) for r in reports)] for level in LEVELS]
 
 
-def kernels(reports):
+def kernels(reports: list[Report]) -> dict[str, list[list[str]]]:
     """Return {level: a list for each kernel: its name, and the verdict in each report}."""
     files = {file["function"]: file for file in vectors.load()}
     found = [{row.kernel: row for row in rows(report)} for report in reports]
     given = [{(v.kernel, v.case): v.verdict for v in report.verdicts} for report in reports]
 
-    def cell(kernel, rows, verdicts):
+    def cell(kernel: str, rows: dict[str, Row], verdicts: dict[tuple[str, str], str]) -> str:
         row, file = rows.get(kernel), files[kernel]
         if row is None:
             return ""
@@ -83,7 +87,7 @@ def kernels(reports):
     }
 
 
-def lines(reports):
+def lines(reports: list[Report]) -> list[str]:
     """Return the table for a terminal."""
     inside = kernels(reports)
     table = [["", *heads(reports)]]
@@ -94,7 +98,7 @@ def lines(reports):
     return [f"vectors {VERSION}", *("  ".join(cells).rstrip() for cells in padded)]
 
 
-def markdown(reports):
+def markdown(reports: list[Report]) -> str:
     """Return the table as Markdown: the levels, the kernels folded, the first differences."""
     names, inside = heads(reports), kernels(reports)
     every = [row for level in inside.values() for row in level]
@@ -112,18 +116,18 @@ def markdown(reports):
     return "\n".join([*text, ""])
 
 
-def _table(title, names, body):
+def _table(title: str, names: list[str], body: list[list[str]]) -> list[str]:
     rows = [[title, *names], *body]
     made = [f"| {' | '.join(map(_plain, row))} |" for row in rows]
     return [made[0], "|" + " --- |" * len(rows[0]), *made[1:]]
 
 
-def _plain(text):
+def _plain(text: str) -> str:
     """Return text as Markdown in which no character has a meaning."""
     return SPECIAL.sub(r"\\\1", one_line(text))
 
 
-def append(reports, path):
+def append(reports: list[Report], path: FilePath) -> None:
     """Add the Markdown of reports to the end of a file, which is made if there is none."""
     text = markdown(reports).encode()
     before = Path(path).read_bytes() + b"\n" if Path(path).exists() else b""
@@ -131,7 +135,7 @@ def append(reports, path):
         file.write(before + text)
 
 
-def badge(report):
+def badge(report: Report) -> dict[str, Any]:
     """Return the content of an endpoint badge of shields.io."""
     reached = [level for level, standing in report.levels.items() if standing.reached]
     found = [row.verdict for row in rows(report)]
@@ -145,7 +149,7 @@ def badge(report):
     }
 
 
-def write_badge(report, path):
+def write_badge(report: Report, path: FilePath) -> None:
     """Write the badge of a report as JSON."""
     with replacing(path) as file:
         file.write((json.dumps(badge(report), indent=1) + "\n").encode())

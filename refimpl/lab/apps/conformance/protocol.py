@@ -7,18 +7,21 @@ import. `refimpl.lab.apps.conformance.program` asks a program of any language.
 import copy
 import sys
 import time
+from collections.abc import Callable
 from importlib import metadata
+from types import ModuleType
+from typing import Any
 
 from refimpl._support.beside import import_package
 from refimpl.lab.apps import worker
-from refimpl.lab.apps.conformance.encode import decode, dumps, encode
+from refimpl.lab.apps.conformance.encode import JsonObject, decode, dumps, encode
 from refimpl.lab.apps.conformance.vectors import apply, prepared
 from refimpl.lab.backend import own
 
 PROTOCOL = "minibatch-gnn-conformance/1"
 
 
-def server_command(package):
+def server_command(package: str) -> list[str]:
     """Return the command that answers for a package which this interpreter can import."""
     return worker.this_python(f"from {__name__} import serve; serve({package!r})")
 
@@ -33,10 +36,11 @@ class Server:
         What the function raised that was called last.
     """
 
-    def __init__(self, package):
-        self.package, self.raised = package, None
+    def __init__(self, package: ModuleType) -> None:
+        self.package = package
+        self.raised: Exception | None = None
 
-    def answer(self, question):
+    def answer(self, question: JsonObject) -> JsonObject:
         """Return the answer to a question, both dicts. Whatever a function raises is an answer."""
         if "hello" in question:
             return {"name": self.package.__name__, "version": version(self.package)}
@@ -61,7 +65,7 @@ class Server:
         return answer
 
 
-def _refusal(error):
+def _refusal(error: Exception) -> JsonObject:
     """Return the answer of a function that raised an exception."""
     if isinstance(error, NotImplementedError):
         return {"skip": str(error) or "not implemented"}
@@ -70,15 +74,17 @@ def _refusal(error):
     return {"fault": f"{type(error).__name__}: {error}"}
 
 
-def _rounds(question):
+def _rounds(question: JsonObject) -> int:
     """Return how many rounds are to be timed: 0 if the question is not about time."""
-    rounds = question.get("time", 0)
+    rounds: int = question.get("time", 0)
     if "time" in question and (type(rounds) is not int or rounds < 1):
         raise ValueError(f"time must be a number of rounds, 1 or more, got {rounds!r}")
     return rounds
 
 
-def nanoseconds(function, args, rounds, consumed):
+def nanoseconds(
+    function: Callable[..., Any], args: dict[str, Any], rounds: int, consumed: bool
+) -> list[int]:
     """Return how long each of some calls took, all with the same arguments.
 
     Where a call consumes them (it changes some), each has a copy of its own, made before its time.
@@ -93,7 +99,7 @@ def nanoseconds(function, args, rounds, consumed):
     return took
 
 
-def version(package):
+def version(package: ModuleType) -> str:
     """Return the version of a package, or "unknown"."""
     if hasattr(package, "__version__"):
         return str(package.__version__)
@@ -101,7 +107,7 @@ def version(package):
     return metadata.version(names[0]) if names else "unknown"
 
 
-def serve(name):
+def serve(name: str) -> None:
     """Answer the questions on standard input until it ends.
 
     What the package itself prints goes to standard error. One that cannot be imported is the
@@ -109,7 +115,7 @@ def serve(name):
     """
     server: Server | None = None
 
-    def answer(question):
+    def answer(question: JsonObject) -> JsonObject:
         nonlocal server
         try:
             server = server or Server(import_package(name))

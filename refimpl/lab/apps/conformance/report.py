@@ -4,13 +4,14 @@ import json
 import re
 from importlib import metadata
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
+from refimpl.hints import FilePath
 from refimpl.lab.apps.conformance import requirements, vectors
 from refimpl.lab.apps.conformance.compare import short
-from refimpl.lab.apps.conformance.levels import standings, summary
+from refimpl.lab.apps.conformance.levels import Standing, standings, summary
 from refimpl.lab.apps.conformance.runner import (
     DIFFERS,
     LOST,
@@ -34,7 +35,7 @@ SHOWN, MANY = 2, 8  # requirements of a case in words, and those missed by their
 NAMES = {"common": "shared by the papers", **TITLES}
 
 
-def kit_version():
+def kit_version() -> str:
     """Return the version of this distribution."""
     try:
         return metadata.version("minibatch-gnn")
@@ -58,7 +59,7 @@ class Row(NamedTuple):
     states: int = 0
 
 
-def rows(report):
+def rows(report: Report) -> list[Row]:
     """Return the Rows of all kernels, by paper and place."""
     found = []
     for _, group in groupby(report.verdicts, key=lambda v: (v.paper, v.kernel)):
@@ -71,7 +72,7 @@ def rows(report):
     return sorted(found, key=_position)
 
 
-def _verdict(verdicts):
+def _verdict(verdicts: list[Verdict]) -> tuple[str, str]:
     """Return the verdict on a kernel, and what to say of it."""
     kinds = [v.verdict for v in verdicts]
     for v in verdicts:
@@ -91,14 +92,14 @@ def _verdict(verdicts):
     return CONFORMS, f", {skipped} skipped" if skipped else ""
 
 
-def _position(row):
+def _position(row: Row) -> tuple[str, str, int, str]:
     """Return where a row stands: algorithms before equations and so on, by number."""
     kind = row.place.split()[0].rstrip("s")
     number = re.search(r"[0-9]+", row.place)
     return row.paper, kind, int(number[0]) if number else 0, row.kernel
 
 
-def table(report, files, *, missing=False):
+def table(report: Report, files: list[dict[str, Any]], *, missing: bool = False) -> list[str]:
     """Return the lines of the table: a part a paper, in it a line a kernel.
 
     What is missing is one line a paper, unless `missing`. Where a kernel differs, its first case
@@ -148,14 +149,14 @@ def table(report, files, *, missing=False):
     return [*lines, summary(report.levels)] if report.levels else lines
 
 
-def missed(report):
+def missed(report: Report) -> list[str]:
     """Return the names of the requirements that a report misses as one line, or none."""
     names = requirements.standing(report.verdicts)["missed"]
     more = f" and {len(names) - MANY} more (--report lists them)" if len(names) > MANY else ""
     return [f"requirements missed: {', '.join(names[:MANY])}{more}"] if names else []
 
 
-def _told(report, file):
+def _told(report: Report, file: dict[str, Any]) -> list[str]:
     """Return what the first case of a kernel that differs is about, and what all such share.
 
     First come the requirements of this case, those with few cases before the others.
@@ -178,15 +179,15 @@ def _told(report, file):
     return lines
 
 
-def _of(count, passing):
+def _of(count: int, passing: int) -> str:
     return f"{count or 'none'} of the {passing} that pass"
 
 
-def _level(standing):
+def _level(standing: Standing) -> dict[str, Any]:
     return {**standing._asdict(), "reached": standing.reached}
 
 
-def write(report, path):
+def write(report: Report, path: FilePath) -> None:
     """Write the verdict on every case to `path` as JSON."""
     content = {
         "format": FORMAT,
@@ -205,7 +206,7 @@ def write(report, path):
         file.write((json.dumps(content, indent=1) + "\n").encode())
 
 
-def read(path):
+def read(path: FilePath) -> Report:
     """Return the Report in a file that `write` wrote.
 
     Raises

@@ -4,22 +4,28 @@
 vectors is made from both, with the cases of each requirement by name.
 """
 
+from __future__ import annotations
+
 import fnmatch
 import json
 import sys
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, PASS, SKIP, XFAIL
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, PASS, SKIP, XFAIL, Verdict
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.conformance.encode import JsonObject
 
 HERE = Path(__file__).parent
 FILE = "requirements.json"
@@ -51,7 +57,10 @@ class Refusal(NamedTuple):
     cases: tuple[str, ...]
 
 
-def made(files):
+Row = TypeVar("Row", Requirement, Refusal)
+
+
+def made(files: list[JsonObject]) -> str:
     """Return the content of requirements.json for files of `vectors.load`, as text."""
     tables = tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
     refusals = tomllib.loads((HERE / "refusals.toml").read_text(encoding="utf-8"))
@@ -67,11 +76,11 @@ def made(files):
     return head + ",\n".join(lines) + "\n}}\n"
 
 
-def _listed(name, rows):
+def _listed(name: str, rows: list[JsonObject]) -> str:
     return f'"{name}": [\n' + ",\n".join(map(json.dumps, rows)) + "]"
 
 
-def _requirement(file, name, words):
+def _requirement(file: JsonObject, name: str, words: str | list[str]) -> Requirement:
     """Return a Requirement: its words are a name in `REFUSED`, "withdrawn", or a list."""
     if isinstance(words, str):
         if words not in (*REFUSED, WITHDRAWN):
@@ -85,12 +94,12 @@ def _requirement(file, name, words):
     return Requirement(name, says, tuple(cases))
 
 
-def fits(case, mark):
+def fits(case: JsonObject, mark: str) -> bool:
     """Say whether a case has a flag, or an id that fits a pattern."""
     return mark in case["flags"] or fnmatch.fnmatchcase(case["id"], mark)
 
 
-def write(folder):
+def write(folder: Path) -> None:
     """Make requirements.json for the vectors in a folder.
 
     Raises
@@ -110,7 +119,7 @@ def write(folder):
         file.write(text.encode())
 
 
-def complaint(folder):
+def complaint(folder: Path) -> str | None:
     """Return what is wrong with requirements.json in a folder, or None."""
     path = folder / FILE
     if not path.exists():
@@ -119,12 +128,12 @@ def complaint(folder):
     return None if alike else f"{FILE}: is not made from the words and the vectors as they are"
 
 
-def versioned(folder=vectors.FOLDER):
+def versioned(folder: Path = vectors.FOLDER) -> set[str]:
     """Return the names of the files in a folder that the version of the vectors covers."""
     return vectors.stored(folder) | ({FILE} if (folder / FILE).is_file() else set())
 
 
-def _read(path):
+def _read(path: Path) -> tuple[dict[str, list[Requirement]], dict[str, list[Refusal]]]:
     """Return the requirements and the refusals of each kernel in a file: two dicts."""
     with reading(path, "requirements of kernels") as file:
         content = json.load(file)
@@ -135,26 +144,26 @@ def _read(path):
         return found, {k: [_row(Refusal, x) for x in v["refusals"]] for k, v in kernels}
 
 
-def _row(kind, row):
+def _row(kind: Callable[..., Row], row: JsonObject) -> Row:
     return kind(**{**row, "cases": tuple(row["cases"])})
 
 
 @cache
-def _stored():
+def _stored() -> tuple[dict[str, list[Requirement]], dict[str, list[Refusal]]]:
     return _read(vectors.FOLDER / FILE)
 
 
-def of_kernel(kernel):
+def of_kernel(kernel: str) -> list[Requirement]:
     """Return the Requirements of a kernel in force, by number; of an unknown kernel none."""
     return [x for x in _stored()[0].get(kernel, []) if x.says != WITHDRAWN]
 
 
-def refusals(kernel):
+def refusals(kernel: str) -> list[Refusal]:
     """Return the Refusals of a kernel, in their order."""
     return _stored()[1].get(kernel, [])
 
 
-def of_case(kernel, case):
+def of_case(kernel: str, case: str) -> list[tuple[str, str]]:
     """Return pairs (name, words) of what a case checks, the most specific requirement first.
 
     Where the case must be refused, the words end with the reason.
@@ -164,7 +173,7 @@ def of_case(kernel, case):
     return [(x.name, x.says + why) for x in found]
 
 
-def standing(verdicts):
+def standing(verdicts: list[Verdict]) -> dict[str, list[str]]:
     """Return {"met", "missed", "open": names of requirements} by Verdicts.
 
     A requirement of which no case was asked is in none of the lists. It is missed if one of its
@@ -180,7 +189,7 @@ def standing(verdicts):
     return found
 
 
-def _kind(requirement, kinds):
+def _kind(requirement: Requirement, kinds: Sequence[str | None]) -> str:
     if {DIFFERS, LOST, XFAIL} & {*kinds}:
         return "missed"
     may_skip = {SKIP} if requirement.says in REFUSED.values() else set()

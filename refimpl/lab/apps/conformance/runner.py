@@ -1,11 +1,11 @@
 """Asking a program every question of the vectors."""
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from refimpl.lab.apps.conformance.case import EXACT, Close
+from refimpl.lab.apps.conformance.case import EXACT, Close, Rule
 from refimpl.lab.apps.conformance.compare import first_difference, short
-from refimpl.lab.apps.conformance.encode import dumps
+from refimpl.lab.apps.conformance.encode import JsonObject, dumps
 from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.worker import UNASKED, Clock, Lost, NotAsked, Unable
 
@@ -52,21 +52,23 @@ class Report(NamedTuple):
 
     name: str | None
     version: str | None
-    verdicts: list
+    verdicts: list[Verdict]
     lost: str | None = None
-    levels: dict = {}
+    levels: dict[str, Any] = {}
     required: tuple[str, ...] = ()
     unexpected: tuple[str, ...] = ()
 
     @property
-    def status(self):
+    def status(self) -> int:
         """0 if nothing differs, something passed and the required levels are reached, else 1."""
         kinds = {verdict.verdict for verdict in self.verdicts}
         reached = all(self.levels[level].reached for level in self.required)
         return 0 if PASS in kinds and kinds <= {PASS, SKIP, XFAIL} and reached else 1
 
 
-def run(command, files, *, timeout=60.0, total=3600.0):
+def run(
+    command: list[str], files: list[JsonObject], *, timeout: float = 60.0, total: float = 3600.0
+) -> Report:
     """Ask the program all cases of `files`; return a Report.
 
     A program that is lost is started again for the next case; a kernel that loses it `MOST_LOST`
@@ -109,7 +111,14 @@ def run(command, files, *, timeout=60.0, total=3600.0):
     return Report(program.name, program.version, verdicts)
 
 
-def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
+def ask_one(
+    command: list[str],
+    file: JsonObject,
+    case: JsonObject,
+    *,
+    timeout: float = 60.0,
+    total: float = 3600.0,
+) -> JsonObject:
     """Ask the program one case; return its answer.
 
     Raises
@@ -129,7 +138,7 @@ def ask_one(command, file, case, *, timeout=60.0, total=3600.0):
     return answer
 
 
-def ask_all(program, file):
+def ask_all(program: Program | None, file: JsonObject) -> list[Verdict]:
     """Return the Verdicts on one file's cases, in order; without a program all are "not run"."""
     about = file["source"]["paper"], file["function"], file["source"]["place"]
     verdicts: list[Verdict] = []
@@ -154,19 +163,19 @@ def ask_all(program, file):
     return verdicts
 
 
-def question(file, case):
+def question(file: JsonObject, case: JsonObject) -> JsonObject:
     """Return what the program is asked."""
     asked = {"call": file["function"], "args": case["args"]}
     return {**asked, "writes": file["writes"]} if file["writes"] else asked
 
 
-def longest(case):
+def longest(case: JsonObject) -> int:
     """Return how many bytes an answer may have: it may say what is right at greater length."""
     right = {name: case[name] for name in ("result", "changed", "states") if name in case}
     return SPARE + TIMES * len(dumps(right))
 
 
-def judge(file, case, answer):
+def judge(file: JsonObject, case: JsonObject, answer: JsonObject) -> tuple[str, str, bool]:
     """Return the verdict on one answer, the first difference or what the program said, and
     whether states were compared.
     """
@@ -186,19 +195,19 @@ def judge(file, case, answer):
     return DIFFERS if found else PASS, found or "", _has_states(case, answer)
 
 
-def _has_states(case, answer):
+def _has_states(case: JsonObject, answer: JsonObject) -> bool:
     """Say whether an answer has a part of a state, where the case has states to compare it with."""
     states = answer.get("states")
     return "states" in case and isinstance(states, list) and any(states)
 
 
-def rule_of(file):
+def rule_of(file: JsonObject) -> Rule:
     """Return the rule of comparison of a file of vectors."""
     compare = file["compare"]
     return EXACT if compare["rule"] == "exact" else Close(**compare)
 
 
-def _difference(case, answer, rule):
+def _difference(case: JsonObject, answer: JsonObject, rule: Rule) -> str | None:
     """Return the first difference: in the states, where the program answers with them, first."""
     if "states" in case and answer.get("states") is not None:
         found = _state_difference(case["states"], answer["states"], rule)
@@ -211,7 +220,7 @@ def _difference(case, answer, rule):
     return found
 
 
-def _state_difference(want, got, rule):
+def _state_difference(want: list[JsonObject], got: Any, rule: Rule) -> str | None:
     """Return the first step after which the states differ, and how.
 
     A port may leave parts out. One of another name is a difference: it is misspelt, or the state

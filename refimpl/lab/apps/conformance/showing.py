@@ -5,15 +5,21 @@ what is asked, `answer_lines` what must come back, with a program's answer benea
 differ.
 """
 
+from __future__ import annotations
+
 import re
 import textwrap
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from refimpl.lab.apps.conformance import requirements
 from refimpl.lab.apps.conformance.compare import first_difference, short
-from refimpl.lab.apps.conformance.encode import GRAPH
+from refimpl.lab.apps.conformance.encode import GRAPH, JsonObject
 from refimpl.lab.apps.conformance.runner import judge, question, rule_of
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.conformance.case import Rule
 
 WIDTH = 96  # columns of a line
 MOST_LINES = 12  # of one array, or rows of one graph
@@ -22,14 +28,17 @@ PLACE = re.compile(r"result(?:\[([0-9, ]+)\]|\.(\w+))?: ")
 STEP = re.compile(r"states\[([0-9]+)\]")
 
 
+Path: TypeAlias = tuple[str | int, ...]
+
+
 class Leaf(NamedTuple):
     """A part of a value that is shown as one row of cells, or as a few of equal length."""
 
-    path: tuple
+    path: Path
     value: Any
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The path as differences write it, such as ``blocks[0].start``."""
         parts = (f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
         return "".join(parts).removeprefix(".")
@@ -38,37 +47,39 @@ class Leaf(NamedTuple):
 class CaseCheck(NamedTuple):
     """The answer to one case, the verdict on it, and the first difference in words."""
 
-    file: dict
-    case: dict
-    answer: dict
+    file: JsonObject
+    case: JsonObject
+    answer: JsonObject
     verdict: str
     said: str
 
-    def lines(self):
+    def lines(self) -> list[str]:
         """Return the case, and the answer beside the right one, as lines of text."""
         answers = answer_lines(self.file, self.case, self.answer)
         return [*case_lines(self.file, self.case), "", *answers]
 
 
-def check_case(ask, file, case):
+def check_case(
+    ask: Callable[[JsonObject], JsonObject], file: JsonObject, case: JsonObject
+) -> CaseCheck:
     """Return the CaseCheck of one case; `ask` takes a question and returns its answer."""
     answer = ask(question(file, case))
     verdict, said, _ = judge(file, case, answer)
     return CaseCheck(file, case, answer, verdict, said)
 
 
-def case_name(file, case):
+def case_name(file: JsonObject, case: JsonObject) -> str:
     """Return the name of a case, such as "jpdc21/pin_tile/used"."""
     return f"{file['source']['paper']}/{file['function']}/{case['id']}"
 
 
-def flag_lines(file, flags):
+def flag_lines(file: JsonObject, flags: Iterable[str]) -> list[str]:
     """Return what flags mean, a line or a few for each, in columns."""
     known = file.get("flags", {})
     return _columns([(flag, known.get(flag, "")) for flag in flags])
 
 
-def requirement_lines(file, case, most=None):
+def requirement_lines(file: JsonObject, case: JsonObject, most: int | None = None) -> list[str]:
     """Return the requirements of a case with their numbers, the first `most` in words."""
     found = requirements.of_case(file["function"], case["id"])
     shown, rest = found[:most], [name for name, _ in found[most:]] if most else []
@@ -76,7 +87,7 @@ def requirement_lines(file, case, most=None):
     return [*_columns(shown), *more]
 
 
-def _columns(pairs):
+def _columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
     """Return lines of names and texts in two columns."""
     width = max((len(name) for name, _ in pairs), default=0)
     return [
@@ -86,7 +97,7 @@ def _columns(pairs):
     ]
 
 
-def case_lines(file, case):
+def case_lines(file: JsonObject, case: JsonObject) -> list[str]:
     """Return what a case asks: name, requirements, flags in words, arguments and working."""
     place = " ".join(part for part in (file["source"]["place"], file["source"]["lines"]) if part)
     lines = [case_name(file, case), f"  {place}"]
@@ -101,7 +112,7 @@ def case_lines(file, case):
     return lines
 
 
-def answer_lines(file, case, answer=None):
+def answer_lines(file: JsonObject, case: JsonObject, answer: JsonObject | None = None) -> list[str]:
     """Return what must come back; of an answer, beneath each part, what it has otherwise.
 
     States stand first, as they are compared first. Beside an answer only the first state that
@@ -135,7 +146,7 @@ def answer_lines(file, case, answer=None):
     return lines[:-1]
 
 
-def _state_lines(want, got, rule):
+def _state_lines(want: list[JsonObject], got: Any, rule: Rule) -> list[str]:
     """Return the lines of the states; `got` is None where there are none to compare with."""
     if not isinstance(got, list):
         return [
@@ -161,19 +172,21 @@ def _state_lines(want, got, rule):
     return lines
 
 
-def _differs(want, got, rule):
+def _differs(want: JsonObject, got: Any, rule: Rule) -> bool:
     """Say whether a state differs in a part that the answer has, or is none."""
     if not isinstance(got, dict) or got.keys() - want.keys():
         return True
     return any(first_difference(want[name], got[name], rule) for name in want if name in got)
 
 
-def value_lines(value):
+def value_lines(value: Any) -> list[str]:
     """Return a value, in the form of `encode`, as lines: a part by its name in each."""
     return _pair_lines(value, None, None, False)
 
 
-def _pair_lines(want, got, rule, compared, left_out=False):
+def _pair_lines(
+    want: Any, got: Any, rule: Any, compared: bool, left_out: bool = False
+) -> list[str]:
     """Return the leaves of `want`, each with that of `got` beneath it where the two differ."""
     leaves = list(_leaves(want, ()))
     width = max((len(leaf.name) for leaf in leaves), default=0)
@@ -196,7 +209,7 @@ def _pair_lines(want, got, rule, compared, left_out=False):
     return lines
 
 
-def _leaves(value, path):
+def _leaves(value: Any, path: Path) -> Iterator[Leaf]:
     """Yield the Leaves of a value; graphs are whole, and so are named numbers inside a value."""
     inside = _named(value)
     if inside is None and isinstance(value, list) and not _is_flat(value):
@@ -209,22 +222,22 @@ def _leaves(value, path):
         yield Leaf(path, value)
 
 
-def _is_graph(value):
+def _is_graph(value: Any) -> bool:
     return isinstance(value, dict) and "graph" in value
 
 
-def _named(value):
+def _named(value: Any) -> Any:
     """Return the named parts of a value, or None."""
     if not isinstance(value, dict) or "data" in value:
         return None
     return value.get("graph", value.get("fields"))
 
 
-def _is_flat(values):
+def _is_flat(values: Iterable[Any]) -> bool:
     return not any(isinstance(part, dict | list) for part in values)
 
 
-def _part(value, path):
+def _part(value: Any, path: Path) -> Any:
     """Return a part of an answer, which may be anything, or ABSENT."""
     for name in path:
         if isinstance(name, int):
@@ -239,7 +252,7 @@ def _part(value, path):
     return value
 
 
-def _leaf_lines(leaf, width, found, got):
+def _leaf_lines(leaf: Leaf, width: int, found: str | None, got: Any) -> list[str]:
     """Return a leaf by its name; where `found` is a difference, what came instead, and a mark."""
     name = f"{leaf.name:<{width}}  " if leaf.name else ""
     if _is_graph(leaf.value):
@@ -260,7 +273,7 @@ def _leaf_lines(leaf, width, found, got):
     return _marked(name, want, there, columns, note, at)
 
 
-def _cells(value):
+def _cells(value: Any) -> tuple[list[str], int | None, str]:
     """Return the cells of a leaf, how many stand in a row (None: as many as fit), and a note."""
     if isinstance(value, dict) and "data" in value:
         data = value["data"] if isinstance(value["data"], list) else [value["data"]]
@@ -280,18 +293,18 @@ def _cells(value):
     return [_word(value)], 1, ""
 
 
-def _flat(value):
+def _flat(value: Any) -> list[Any]:
     return [x for part in value for x in _flat(part)] if isinstance(value, list) else [value]
 
 
-def _word(value):
+def _word(value: Any) -> str:
     """Return a number, truth or text as JSON has it; text that is no number without quotes."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return short(value)
 
 
-def _index(found, value):
+def _index(found: str, value: Any) -> int | None:
     """Return which cell of a leaf a difference is in, or None: in its shape, dtype or kind."""
     place = PLACE.match(found)
     if place is None or (place[1] is None and place[2] is None):
@@ -306,7 +319,7 @@ def _index(found, value):
     return at
 
 
-def _cell_lines(name, cells, columns, note):
+def _cell_lines(name: str, cells: list[str], columns: int | None, note: str) -> list[str]:
     """Return cells in columns behind a name, and a note behind the last; a long list is cut."""
     if not cells:
         return [f"{name}empty{', ' * bool(note)}{note}"]
@@ -318,7 +331,7 @@ def _cell_lines(name, cells, columns, note):
     return [(name if i == 0 else " " * len(name)) + line for i, line in enumerate(lines)]
 
 
-def _rows(cells, columns, room):
+def _rows(cells: list[str], columns: int | None, room: int) -> list[list[str]]:
     """Return padded cells in rows."""
     width = max(map(len, cells))
     per_row = _per_row(columns, width, room)
@@ -327,13 +340,15 @@ def _rows(cells, columns, room):
     return [padded[i : i + per_row] for i in range(0, len(cells), per_row)]
 
 
-def _per_row(columns, width, room):
+def _per_row(columns: int | None, width: int, room: int) -> int:
     """Return how many cells of a width stand in a line: a row of a matrix, if it fits."""
     most = max((room + 1) // (width + 1), 1)
     return columns if columns and columns <= most else most
 
 
-def _marked(name, want, got, columns, note, at):
+def _marked(
+    name: str, want: list[str], got: list[str], columns: int | None, note: str, at: int
+) -> list[str]:
     """Return the row of cells in which the first difference is, of both, and a mark beneath it."""
     size = max(len(want), len(got), at + 1)
     blank = [[*cells, *[""] * (size - len(cells))] for cells in (want, got)]
@@ -357,7 +372,7 @@ def _marked(name, want, got, columns, note, at):
     ]
 
 
-def _graph_lines(name, graph):
+def _graph_lines(name: str, graph: JsonObject) -> list[str]:
     """Return a graph: how large it is, and the neighbours of its first nodes."""
     indptr, indices = (
         part["data"] if isinstance(part, dict) else part for part in (graph[k] for k in GRAPH)
@@ -374,7 +389,7 @@ def _graph_lines(name, graph):
     return [(name if i == 0 else " " * len(name)) + line for i, line in enumerate(lines)]
 
 
-def _wrapped(text, first, others, width=WIDTH):
+def _wrapped(text: str, first: str, others: str, width: int = WIDTH) -> list[str]:
     """Return lines of a text, or of `first` alone where there is none."""
     lines = textwrap.wrap(
         text,
@@ -387,11 +402,11 @@ def _wrapped(text, first, others, width=WIDTH):
     return lines or [first.rstrip()]
 
 
-def _indented(lines):
+def _indented(lines: Iterable[str]) -> list[str]:
     return [f"  {line}" for line in lines]
 
 
-def in_common(failing, passing):
+def in_common(failing: list[JsonObject], passing: list[JsonObject]) -> list[tuple[str, int]]:
     """Return what all failing cases of a kernel have, and few of those that pass, in words.
 
     What no case that passes has comes first: it is the likeliest reason.
@@ -417,7 +432,7 @@ def in_common(failing, passing):
     return sorted(telling, key=lambda one: one[1])
 
 
-def _marks(case):
+def _marks(case: JsonObject) -> list[str]:
     """Return what can be said of a case in a word: flags, its error, arguments of a few values."""
     marks = list(case.get("flags", ()))
     if "error" in case:

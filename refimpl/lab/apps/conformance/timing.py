@@ -1,17 +1,20 @@
 """How long a program of the protocol takes over a kernel, where its answers are right."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import refimpl
 from refimpl.lab.apps.conformance import vectors
 from refimpl.lab.apps.conformance.compare import short
-from refimpl.lab.apps.conformance.encode import UNSEEN, encode, number
+from refimpl.lab.apps.conformance.encode import UNSEEN, JsonObject, encode, number
 from refimpl.lab.apps.conformance.program import Program
 from refimpl.lab.apps.conformance.runner import (
     DIFFERS,
     LOST,
     NOT_RUN,
     PASS,
+    Verdict,
     ask_all,
     judge,
     longest,
@@ -19,6 +22,11 @@ from refimpl.lab.apps.conformance.runner import (
 )
 from refimpl.lab.apps.worker import Clock, Lost, NotAsked
 from refimpl.lab.backend import find
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from refimpl.lab.apps.conformance.case import Rule
 
 MISSING, NOT_TIMED = "missing", "not timed"
 
@@ -40,9 +48,9 @@ class Input(NamedTuple):
     """
 
     id: str
-    args: dict
+    args: dict[str, Any]
     want: object
-    changed: dict | None = None
+    changed: dict[str, Any] | None = None
 
 
 class Timing(NamedTuple):
@@ -85,18 +93,23 @@ class Timer:
         If it does not answer the greeting.
     """
 
-    def __init__(self, command, *, timeout=60.0, env=None):
+    def __init__(
+        self, command: list[str], *, timeout: float = 60.0, env: dict[str, str | None] | None = None
+    ) -> None:
         self._program = Program(command, Clock(timeout), env)
         self.name, self.version = self._program.name, self._program.version
-        self._files, self._found = {}, {}
+        self._files: dict[str, JsonObject] = {}
+        self._found: dict[str, str] = {}
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: object) -> None:
         self._program.close()
 
-    def time(self, kernel, given, rounds, *, compare=None):
+    def time(
+        self, kernel: str, given: Input | str, rounds: int, *, compare: Rule | None = None
+    ) -> Timing:
         """Return the Timing of one call, after one call more whose time does not count.
 
         Parameters
@@ -118,14 +131,14 @@ class Timer:
             raise ValueError(f"rounds must be 1 or more, got {rounds}")
         return self._judged(kernel, given, rounds, compare)
 
-    def check(self, kernel, given, *, compare=None):
+    def check(self, kernel: str, given: Input | str, *, compare: Rule | None = None) -> str:
         """Return "" if the program answers a call rightly, else why not, as `Timing.said`.
 
         It is not asked for times. Arguments and errors as of `time`.
         """
         return self._judged(kernel, given, 0, compare).said
 
-    def _judged(self, kernel, given, rounds, compare):
+    def _judged(self, kernel: str, given: Input | str, rounds: int, compare: Rule | None) -> Timing:
         file = self._file(kernel)
         try:
             case = _case(file, given)
@@ -137,7 +150,7 @@ class Timer:
             return Timing(said=self._found[kernel])
         return self._asked(file if compare is None else _compared(file, compare), case, rounds)
 
-    def _file(self, kernel):
+    def _file(self, kernel: str) -> JsonObject:
         if kernel not in self._files:
             found = vectors.load(patterns=[kernel])
             if len(found) != 1:
@@ -145,7 +158,7 @@ class Timer:
             self._files[kernel] = found[0]
         return self._files[kernel]
 
-    def _asked(self, file, case, rounds):
+    def _asked(self, file: JsonObject, case: JsonObject, rounds: int) -> Timing:
         try:
             asked = {**question(file, case), **({"time": rounds} if rounds else {})}
             answer = self._program.ask(asked, longest(case))
@@ -165,10 +178,12 @@ class Timer:
         return _timing(answer["nanoseconds"], rounds)
 
 
-def _case(file, given):
+def _case(file: JsonObject, given: Input | str) -> JsonObject:
     """Return a case as `vectors.load` does."""
     if isinstance(given, str):
-        fitting = [c for c in file["cases"] if c["id"] == given and "error" not in c]
+        fitting: list[JsonObject] = [
+            c for c in file["cases"] if c["id"] == given and "error" not in c
+        ]
         if not fitting:
             raise ValueError(f"{file['function']}: no case {given!r} returns something")
         return fitting[0]
@@ -180,12 +195,12 @@ def _case(file, given):
     return case
 
 
-def _compared(file, compare):
+def _compared(file: JsonObject, compare: Rule) -> JsonObject:
     """Return a file with another rule of comparison."""
     return {**file, "compare": {"rule": compare.rule, **compare._asdict()}}
 
 
-def _first_fault(verdicts):
+def _first_fault(verdicts: list[Verdict]) -> str:
     """Return why a kernel is not timed, in words; "" if the program conforms in its vectors."""
     for verdict in verdicts:
         if verdict.verdict in (DIFFERS, LOST):
@@ -195,7 +210,7 @@ def _first_fault(verdicts):
     return "" if any(verdict.verdict == PASS for verdict in verdicts) else MISSING
 
 
-def _timing(answered, rounds):
+def _timing(answered: Any, rounds: int) -> Timing:
     """Return the Timing of what a program answered."""
     took = [number(one) for one in answered] if isinstance(answered, list) else []
     if len(took) != rounds or not all(type(one) is int and one >= 0 for one in took):

@@ -6,21 +6,25 @@ import inspect
 import io
 import json
 import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import refimpl
 from refimpl import Graph
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.conformance.case import ERRORS, FLAGS, PAPERS
+from refimpl.lab.apps.conformance.case import ERRORS, FLAGS, PAPERS, Case, Kernel, Rule
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.checking import check_kernel
 from refimpl.lab.apps.conformance.compare import first_difference
 from refimpl.lab.apps.conformance.encode import (
     UNSEEN,
     Arrays,
+    JsonObject,
     archives_in,
     dumps,
     encode,
@@ -33,7 +37,7 @@ FORMAT = "minibatch-gnn-vectors/1"
 FOLDER = Path(__file__).parent / "vectors"
 
 
-def apply(function, args):
+def apply(function: Callable[..., Any], args: dict[str, Any]) -> Any:
     """Call `function` with all arguments by their names, `*parts` as one list.
 
     With `calls`, pairs of a method and its arguments, `function` makes an object: what its methods
@@ -42,7 +46,11 @@ def apply(function, args):
     return prepared(function, args, copy.deepcopy)()
 
 
-def prepared(function, args, kept=lambda result: result):
+def prepared(
+    function: Callable[..., Any],
+    args: dict[str, Any],
+    kept: Callable[[Any], Any] = lambda result: result,
+) -> Callable[[], Any]:
     """Return a function without arguments that does what `apply` does.
 
     `kept` makes of what a method returns what is kept of it: a later method may change it.
@@ -55,14 +63,14 @@ def prepared(function, args, kept=lambda result: result):
     if calls is None:
         return lambda: function(*listed, **args)
 
-    def call():
+    def call() -> list[Any]:
         made = function(*listed, **args)
         return [kept(getattr(made, method)(**rest)) for method, rest in calls]
 
     return call
 
 
-def filled(function, args):
+def filled(function: Callable[..., Any], args: dict[str, Any]) -> dict[str, Any]:
     """Return `args` and, after them, the defaults of the arguments that are not in it."""
     parameters = inspect.signature(function).parameters.values()
     given = [p for p in parameters if p.default is not p.empty and p.name not in UNSEEN]
@@ -70,7 +78,7 @@ def filled(function, args):
     return {**args, **{name: value for name, value in defaults.items() if name not in args}}
 
 
-def render(kernel):
+def render(kernel: Kernel) -> dict[str, bytes]:
     """Return the files of a kernel's vectors: a dict from name to content.
 
     Raises
@@ -98,13 +106,13 @@ def render(kernel):
     return files
 
 
-def file_of(head, cases):
+def file_of(head: JsonObject, cases: Iterable[str]) -> bytes:
     """Return the content of a file of vectors: `cases` are lines of JSON."""
     lines = [f"{json.dumps(name)}: {json.dumps(value)}," for name, value in head.items()]
     return "\n".join(["{", *lines, '"cases": [', ",\n".join(cases), "]}", ""]).encode()
 
 
-def _npz(arrays):
+def _npz(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     """Return an npz file of arrays: the same bytes with every version of Python and NumPy."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
@@ -117,11 +125,11 @@ def _npz(arrays):
     return file.getvalue()
 
 
-def _case(kernel, case, arrays):
+def _case(kernel: Kernel, case: Case, arrays: Arrays) -> JsonObject:
     where = f"{kernel.name}/{case.id}"
     function = find(refimpl, kernel.name)
     args = filled(function, case.args)
-    line = {"id": case.id, "flags": _flags(case)}
+    line: JsonObject = {"id": case.id, "flags": _flags(case)}
     if case.working:
         line["working"] = case.working
     line["args"] = {name: encode(value, arrays) for name, value in args.items()}
@@ -138,13 +146,13 @@ def _case(kernel, case, arrays):
     return {**line, **_encoded(answer, arrays)}
 
 
-def _flags(case):
+def _flags(case: Case) -> list[str]:
     """Return a case's flags, and SELF_LOOP where it is answered for a graph that has one."""
     looped = case.error is None and _has_loop(case.args)
     return [*case.flags, *["SELF_LOOP"] * looped]
 
 
-def _has_loop(value):
+def _has_loop(value: Any) -> bool:
     if isinstance(value, Graph):
         return value.self_loops
     fields = fields_of(value)
@@ -152,7 +160,7 @@ def _has_loop(value):
     return any(map(_has_loop, parts))
 
 
-def _encoded(answer, arrays=None):
+def _encoded(answer: dict[str, Any], arrays: Arrays | None = None) -> JsonObject:
     """Return result, changed and states as JSON; the latter two are a plain object and a list."""
     line = {"result": encode(answer["result"], arrays)}
     if "changed" in answer:
@@ -162,7 +170,9 @@ def _encoded(answer, arrays=None):
     return line
 
 
-def _must_raise(where, function, args, kind):
+def _must_raise(
+    where: str, function: Callable[..., Any], args: dict[str, Any], kind: type[Exception]
+) -> None:
     try:
         apply(function, args)
     except kind:
@@ -170,7 +180,7 @@ def _must_raise(where, function, args, kind):
     raise ValueError(f"{where}: refimpl raised no {kind.__name__}")
 
 
-def _check_working(where, kernel, case, answer):
+def _check_working(where: str, kernel: Kernel, case: Case, answer: dict[str, Any]) -> None:
     """Raise ValueError unless refimpl says what was worked out by hand."""
     if (case.result is None) != (not case.working):
         raise ValueError(f"{where}: a result typed in and its working go together")
@@ -185,7 +195,7 @@ def _check_working(where, kernel, case, answer):
             raise ValueError(f"{where}: refimpl differs from the working, {found} by hand")
 
 
-def write(folder=FOLDER):
+def write(folder: Path = FOLDER) -> tuple[list[str], list[str]]:
     """Write all files into `folder`, then remove vectors of what is no kernel.
 
     The files of a kernel stay as they are where `check` finds them the same, or the same up to
@@ -224,7 +234,7 @@ def write(folder=FOLDER):
     return sorted(written), sorted(kept)
 
 
-def ours(folder=FOLDER):
+def ours(folder: Path = FOLDER) -> set[str]:
     """Return the names in `stored` of files that hold vectors, of this or another version.
 
     A JSON file says so itself, and names the npz file beside it.
@@ -243,14 +253,14 @@ def ours(folder=FOLDER):
     return found & names
 
 
-def stored(folder=FOLDER):
+def stored(folder: Path = FOLDER) -> set[str]:
     """Return the names of the vectors in `folder`: a set of "paper/name"."""
     found = (path for paper in PAPERS for path in (folder / paper).glob("*.*"))
     names = {path.relative_to(folder).as_posix() for path in found if path.is_file()}
     return {name for name in names if name.endswith((".json", ".npz"))}
 
 
-def check(folder=FOLDER):
+def check(folder: Path = FOLDER) -> dict[str, list[str]]:
     """Make all vectors again and compare them with the files.
 
     Returns
@@ -259,7 +269,7 @@ def check(folder=FOLDER):
         "same", "rounding" (a kernel whose floats may be rounded otherwise, by another BLAS or
         processor, and are) and "stale": names of files, the last with what is wrong.
     """
-    verdicts: dict[str, list] = {"same": [], "rounding": [], "stale": []}
+    verdicts: dict[str, list[str]] = {"same": [], "rounding": [], "stale": []}
     unknown = ours(folder)
     for kernel in kernels().values():
         unknown -= {f"{kernel.paper}/{kernel.name}{end}" for end in (".json", ".npz")}
@@ -275,12 +285,12 @@ def check(folder=FOLDER):
     return verdicts
 
 
-def _named(kernel):
+def _named(kernel: Kernel) -> dict[str, bytes]:
     """Return the files of a kernel by the names that they have in the folder."""
     return {f"{kernel.paper}/{name}": content for name, content in render(kernel).items()}
 
 
-def _compare(folder, files, rule):
+def _compare(folder: Path, files: dict[str, bytes], rule: Rule) -> list[tuple[str, str | None]]:
     """Return which list of `check` each file of a kernel belongs to, and what is wrong with it."""
     there = {name: (folder / name).is_file() for name in files}
     same = [there[name] and (folder / name).read_bytes() == files[name] for name in files]
@@ -288,19 +298,19 @@ def _compare(folder, files, rule):
         return [("same", None) for _ in files]
     found = _difference(folder, files, rule) if all(there.values()) else None
     changed = ("stale", found) if found else ("rounding", None)
-    verdicts = []
+    verdicts: list[tuple[str, str | None]] = []
     for name, alike in zip(files, same, strict=True):
         missing = "stale", "missing"
         verdicts.append(("same", None) if alike else changed if there[name] else missing)
     return verdicts
 
 
-def _difference(folder, files, rule):
+def _difference(folder: Path, files: dict[str, bytes], rule: Rule) -> str | None:
     """Return how a kernel's files, JSON first, differ from those in `folder`, or None: rounding."""
     name, *_ = files
     path = folder / name
 
-    def made(beside):
+    def made(beside: str) -> Any:
         return np.load(io.BytesIO(files[f"{path.parent.name}/{beside}"]))
 
     try:
@@ -311,7 +321,7 @@ def _difference(folder, files, rule):
     return "written in another way" if found is None and rule.rule == "exact" else found
 
 
-def _change(old, new, rule):
+def _change(old: JsonObject, new: JsonObject, rule: Rule) -> str | None:
     """Return what changed but for rounding, or None."""
     before = {case["id"]: case for case in old.pop("cases")}
     after = {case["id"]: case for case in new.pop("cases")}
@@ -326,20 +336,20 @@ def _change(old, new, rule):
     return None
 
 
-def _as_list(case):
+def _as_list(case: JsonObject) -> list[list[Any]]:
     """Return a case as a list that can be compared."""
     named = {"args", "changed"}
     return [[k, {"fields": case[k]} if k in named else case[k]] for k in sorted(case)]
 
 
-def fits(pattern, kernel, case):
+def fits(pattern: str, kernel: str, case: str) -> bool:
     """Say whether a case, of the kernel "paper/name", matches a pattern as `load` takes them."""
     name = kernel.split("/")[1]
     names = kernel, name, f"{kernel}/{case}", f"{name}/{case}"
     return any(fnmatch.fnmatchcase(name, pattern) for name in names)
 
 
-def load(folder=FOLDER, patterns=("*",)):
+def load(folder: Path = FOLDER, patterns: Sequence[str] = ("*",)) -> list[JsonObject]:
     """Return the files of vectors that match one of `patterns`, as dicts, long arrays written out.
 
     Parameters

@@ -1,10 +1,16 @@
 """The version of the test vectors, tied to their bytes by the file ``index.json`` beside them."""
 
+from __future__ import annotations
+
 import hashlib
 import json
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # MAJOR: a right answer, or the form of files or of the protocol, changed. MINOR: a kernel or a
 # case was added or removed. PATCH: only words changed, so every verdict stays as it is.
@@ -14,7 +20,7 @@ SCHEMAS = ("vectors", "protocol", "report")  # of JSON Schema, in the folder sch
 FORMAT = "minibatch-gnn-vectors-index/1"
 
 
-def stored(folder):
+def stored(folder: Path) -> dict[str, Any]:
     """Return the index in a folder as a dict, empty if there is none.
 
     Raises
@@ -26,13 +32,13 @@ def stored(folder):
     if not path.exists():
         return {}
     with reading(path, "an index of vectors") as file:
-        index = json.load(file)
+        index: dict[str, Any] = json.load(file)
         if not str(index["format"]).startswith(FORMAT.partition("/")[0] + "/"):
             raise ValueError(f"format must be {FORMAT!r}")
     return index
 
 
-def made(folder, names):
+def made(folder: Path, names: set[str]) -> dict[str, str]:
     """Return the index of the files `names` of a folder.
 
     ``sha256`` is the digest of what ``sha256sum`` prints for these files, in the names' order.
@@ -43,7 +49,7 @@ def made(folder, names):
     return {"format": FORMAT, "version": VERSION, "sha256": sha256}
 
 
-def complaint(folder, names):
+def complaint(folder: Path, names: set[str]) -> str | None:
     """Return what is wrong with the index of the files `names`, or None; see `stored`."""
     index = stored(folder)
     if index == made(folder, names):
@@ -53,7 +59,7 @@ def complaint(folder, names):
     return f"{INDEX}: want version {VERSION}, got {index.get('version', 'no such file')!s:.40}"
 
 
-def write(folder, names):
+def write(folder: Path, names: set[str]) -> str | None:
     """Write the index; where the vectors changed and `VERSION` did not, return the complaint."""
     if stored(folder).get("version") == VERSION:
         return complaint(folder, names)

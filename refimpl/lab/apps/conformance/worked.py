@@ -22,7 +22,9 @@ A table is a case, named by its kernel (or one of the kernels that share the cas
 import inspect
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +46,7 @@ NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinsta
 DTYPES = {"bool", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
 
 
-def worked(topic):
+def worked(topic: str) -> dict[str, list[Case]]:
     """Return {kernel: its list of Case} of the file of a topic, in the order of the file.
 
     Raises
@@ -66,14 +68,16 @@ def worked(topic):
     return found
 
 
-def _case(id, names, args, result, working, flags=()):
+def _case(
+    id: str, names: dict[str, Any], args: Any, result: Any, working: str, flags: Iterable[str] = ()
+) -> Case:
     result = value_of(result, names)
     if isinstance(result, dict) and result.keys() == {"changed"}:
         result = {"returned": None, **result}
     return Case(id, value_of(args, names), ("WORKED", *flags), result, working)
 
 
-def value_of(value, names):
+def value_of(value: Any, names: dict[str, Any]) -> Any:
     """Return what a value of a file stands for; `names` are those that strings in capitals have."""
     if isinstance(value, str):
         if not NAME.fullmatch(value):
@@ -96,7 +100,7 @@ def value_of(value, names):
     return {name: value_of(part, names) for name, part in value.items()}
 
 
-def _typed(name, fields):
+def _typed(name: str, fields: dict[str, Any]) -> Any:
     parameters = inspect.signature(FROM_FIELDS.get(name) or find(refimpl, name)).parameters
     needed = [field for field, given in parameters.items() if given.default is given.empty]
     return build(name, {**dict.fromkeys(needed), **fields})

@@ -1,12 +1,13 @@
 """Failures that an implementer expects: a list of cases, kept beside the implementation."""
 
 from refimpl._support.untrusted_files import reading
+from refimpl.hints import FilePath
 from refimpl.lab.apps.conformance import vectors
-from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP, XFAIL
+from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, NOT_RUN, PASS, SKIP, XFAIL, Report
 from refimpl.lab.apps.errors import UserError, user_errors
 
 
-def read(path):
+def read(path: FilePath) -> tuple[str, ...]:
     """Return the entries of a file, a tuple: patterns as `vectors.load` takes them.
 
     A line has one entry; a line may end with ``#`` and a comment.
@@ -29,12 +30,12 @@ def read(path):
     return tuple(dict.fromkeys(filter(None, lines)))
 
 
-def applied(report, entries):
+def applied(report: Report, entries: tuple[str, ...]) -> Report:
     """Return a Report in which failures of these entries are "xfail", and `unexpected` is filled.
 
     An entry is unexpected if none of its cases fails and one passes.
     """
-    found: dict[str, set] = {entry: set() for entry in entries}
+    found: dict[str, set[str]] = {entry: set() for entry in entries}
     verdicts = []
     for verdict in report.verdicts:
         kernel = f"{verdict.paper}/{verdict.kernel}"

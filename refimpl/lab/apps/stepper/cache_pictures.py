@@ -1,8 +1,18 @@
 """Pictures of FreshGNN's cache: its buffer, its slots, its map, look-ups and the policy's ranks."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from refimpl.hints import Ids
 from refimpl.lab.apps.stepper.recipe import Panel, array_state, cell, table_state
+
+if TYPE_CHECKING:
+    from refimpl.history.cache import BidirectionalCache
+    from refimpl.history.entries import Entries
+    from refimpl.lab.apps.stepper.recorder import Stack
 
 VALID, OLD, LOST = range(3)  # entries, by colour
 STATES = "", "old", "lost"
@@ -38,7 +48,7 @@ POLICY = Panel(
 )
 
 
-def buffer_cells(cache, writing=None):
+def buffer_cells(cache: BidirectionalCache, writing: int | None = None) -> list[list[Any]]:
     """Return the cells of the buffer; `writing` is the slot that is written to now."""
     cells = [cell(None)] * cache.arena.size
     for v in np.flatnonzero(cache.rank < cache.feature_rows):
@@ -52,7 +62,7 @@ def buffer_cells(cache, writing=None):
     return cells
 
 
-def slot_rows(entries, oldest, head=None):
+def slot_rows(entries: Entries, oldest: int, head: int | None = None) -> dict[str, list[list[Any]]]:
     """Return the rows of the slots' keys and stamps; "head" is where the next entry goes."""
     keys, stamps = [], []
     for s, key in enumerate(entries.back.tolist()):
@@ -68,7 +78,7 @@ def slot_rows(entries, oldest, head=None):
     return {"key": keys, "stamp": stamps}
 
 
-def map_rows(entries, oldest):
+def map_rows(entries: Entries, oldest: int) -> dict[str, list[list[Any]]]:
     """Return the rows of the map from nodes to slots, one for each layer."""
     layers, n = entries.slot_of.shape
     rows = {}
@@ -85,7 +95,7 @@ def map_rows(entries, oldest):
     return rows
 
 
-def lookup_rows(lookup):
+def lookup_rows(lookup: Any) -> list[list[Any]]:
     """Return node, slot by the map, whose it is, its stamp and whether it is read, so far."""
     entries, layer, ids = (lookup[name] for name in ("entries", "layer", "ids"))
     done, slots = lookup.get("j", -1), lookup.get("slots")
@@ -104,7 +114,7 @@ def lookup_rows(lookup):
     return rows
 
 
-def policy_rows(now, update, found):
+def policy_rows(now: dict[str, Any], update: dict[str, Any], found: Ids) -> list[list[Any]]:
     """Return node, where its row is from, norm, whether it is stable, and its slot now."""
     ids, normal = now["V"][1], now.get("normal")
     G, low = now.get("G", [None, None])[1], update.get("low")
@@ -117,27 +127,27 @@ def policy_rows(now, update, found):
     return rows
 
 
-def table_of(rows, width, most):
+def table_of(rows: list[list[Any]], width: int, most: int) -> list[list[list[Any]]]:
     """Return the state of a table of `most` rows, the last of them empty."""
     cells = [[cell(value) for value in row] for row in rows]
     return table_state(cells + [[cell(None)] * width] * (most - len(rows)))
 
 
-def cache_states(stack, most):
+def cache_states(stack: Stack, most: int) -> dict[str, Any]:
     """Return the states of the panels of a cache in an iteration that is under way."""
     now, lookup = stack.within("fresh_iteration"), stack.within("cache_lookup")
     cache, i = now["cache"], now["i"]
     oldest = 0 if cache.t_stale is None else i - cache.t_stale
 
-    def buffer():
+    def buffer() -> list[list[Any]]:
         return array_state(floats=buffer_cells(cache, stack.within("cache_admit").get("s")))
 
-    def looked_up():
+    def looked_up() -> list[list[list[Any]]] | None:
         if lookup:
             return table_of(lookup_rows(lookup), 5, most)
         return None if "mfg" in now else table_of([], 5, most)
 
-    def policy():
+    def policy() -> list[list[list[Any]]] | None:
         if "V" in now and 1 not in now.get("updates", {}):
             found = cache.lookup(1, np.arange(cache.n), i)  # as a reader would find them now
             return table_of(policy_rows(now, stack.within("update_with"), found), 5, most)

@@ -1,9 +1,12 @@
 """Steppers of one call of a kernel, with any arguments: those of a conformance case, say."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import math
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -33,6 +36,9 @@ from refimpl.lab.apps.stepper.recipes import recipes
 from refimpl.lab.apps.stepper.recipes.pruning import BOUNDS, ENTRIES, WORK, flow_panel, view_pruning
 from refimpl.lab.backend import find
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recorder import Stack, View
+
 ON_GRAPHS = {  # kernel -> the recipe with the pictures that show it
     "frontier": "frontier",
     "dashboard": "dashboard",
@@ -43,6 +49,8 @@ OF_CACHES = ("prune_mfg", "cache_lookup", "cache_admit", "select_stable")
 KERNELS = (*ON_GRAPHS, *OF_CACHES)
 MOST_NODES = 40  # of a graph that is drawn
 MOST_ENTRIES = 1000  # of a graph, and of slots and nodes: a picture of more could not be read
+
+Call: TypeAlias = Callable[[object], Any]
 
 
 def recipe_for(kernel: str, /, **arguments: Any) -> Recipe:
@@ -74,13 +82,13 @@ def recipe_for(kernel: str, /, **arguments: Any) -> Recipe:
     function = find(refimpl, kernel)
     make = of_graph if kernel in ON_GRAPHS else MAKERS[kernel]
 
-    def call(seed):
+    def call(seed: object) -> Any:
         return function(**copy.deepcopy(arguments))
 
     return make(kernel, arguments, call)._replace(about=f"One call of {kernel}.", seed=None)
 
 
-def entries_of(value):
+def entries_of(value: object) -> int:
     """Return how many entries an argument has that are drawn."""
     if isinstance(value, Graph):
         return value.e
@@ -91,10 +99,12 @@ def entries_of(value):
     return value.size if isinstance(value, np.ndarray) else 0
 
 
-def of_graph(kernel, arguments, call):
+def of_graph(kernel: str, arguments: dict[str, Any], call: Call) -> Recipe:
     """Return the stepper of a kernel on a graph."""
     like, graph = recipes()[ON_GRAPHS[kernel]], arguments.get("graph")
-    followed = {place: id for place, id in like.functions.items() if id is not None}
+    followed: dict[str, str | None] = {
+        place: id for place, id in like.functions.items() if id is not None
+    }
     return like._replace(
         title=f"{like.title}: one call",
         call=call,
@@ -104,7 +114,7 @@ def of_graph(kernel, arguments, call):
     )
 
 
-def pictured(panels, graph):
+def pictured(panels: Iterable[Panel], graph: object) -> Iterator[Panel]:
     """Yield the panels, of which that called "graph" shows this one; without it if it is large."""
     for panel in panels:
         if panel.id != "graph":
@@ -114,20 +124,20 @@ def pictured(panels, graph):
             yield panel._replace(fixed=graph_picture(around(graph.n), edges_of(graph), roles))
 
 
-def around(n):
+def around(n: int) -> dict[int, tuple[float, float]]:
     """Return places for n nodes, on an ellipse from its top on."""
     angles = (2 * math.pi * v / max(n, 1) for v in range(n))
     return {v: (2 * math.sin(angle), -math.cos(angle)) for v, angle in enumerate(angles)}
 
 
-def edges_of(graph):
+def edges_of(graph: Graph) -> list[tuple[int, int]]:
     """Return the edges of an undirected graph, each once."""
     rows = np.repeat(np.arange(graph.n), graph.degrees())
     pairs = zip(rows.tolist(), graph.indices.tolist(), strict=True)
     return [(u, v) for u, v in pairs if u <= v]
 
 
-def of_pruning(kernel, arguments, call):
+def of_pruning(kernel: str, arguments: dict[str, Any], call: Call) -> Recipe:
     """Return the stepper of `prune_mfg`."""
     flow: tuple[Panel, ...] = ()
     with contextlib.suppress(TypeError, ValueError):  # it will be refused
@@ -148,16 +158,16 @@ def of_pruning(kernel, arguments, call):
     )
 
 
-def checked(stack, name):
+def checked(stack: Stack, name: str) -> bool:
     """Return whether the kernel has set a variable behind its checks."""
     return bool(stack) and name in stack[0].variables
 
 
-def of_lookup(kernel, arguments, call):
+def of_lookup(kernel: str, arguments: dict[str, Any], call: Call) -> Recipe:
     """Return the stepper of `cache_lookup`."""
     most = len(arguments.get("ids", ()))
 
-    def view(stack):
+    def view(stack: Stack) -> dict[str, Any]:
         if not checked(stack, "slots"):
             return {}
         run = stack.within(kernel)
@@ -167,11 +177,11 @@ def of_lookup(kernel, arguments, call):
     return cache_recipe(kernel, call, (MAP, SLOTS, LOOKUP), view)
 
 
-def of_admission(kernel, arguments, call):
+def of_admission(kernel: str, arguments: dict[str, Any], call: Call) -> Recipe:
     """Return the stepper of `cache_admit`."""
     rows = Panel("array", "rows", "The rows of the slots", "Those of a slot together.", wide=True)
 
-    def view(stack):
+    def view(stack: Stack) -> dict[str, Any]:
         if not checked(stack, "n"):
             return {}
         run = stack.within(kernel)
@@ -182,21 +192,21 @@ def of_admission(kernel, arguments, call):
     return cache_recipe(kernel, call, (rows, MAP, SLOTS), view)
 
 
-def entries_states(run, oldest):
+def entries_states(run: dict[str, Any], oldest: int) -> dict[str, Any]:
     """Return the states of the map and of the slots."""
     entries = run["entries"]
     slots = array_state(**slot_rows(entries, oldest, run.get("s")))
     return {"map": array_state(**map_rows(entries, oldest)), "slots": slots}
 
 
-def of_ranks(kernel, arguments, call):
+def of_ranks(kernel: str, arguments: dict[str, Any], call: Call) -> Recipe:
     """Return the stepper of `select_stable`."""
     columns = {"columns": ["id", "score", "stable"]}
     ranks = Panel(
         "table", "ranks", "The rows", "The k smallest by (score, id) are stable.", columns
     )
 
-    def view(stack):
+    def view(stack: Stack) -> dict[str, Any]:
         if not checked(stack, "low"):
             return {}
         run = stack.within(kernel)
@@ -206,7 +216,7 @@ def of_ranks(kernel, arguments, call):
     return cache_recipe(kernel, call, (ranks,), view)
 
 
-def cache_recipe(kernel, call, panels, view):
+def cache_recipe(kernel: str, call: Call, panels: tuple[Panel, ...], view: View) -> Recipe:
     """Return the stepper of a kernel of the cache."""
     function = find(refimpl, kernel)
     return Recipe(

@@ -1,11 +1,18 @@
 """What a step changed, in words: read aloud by a screen reader, and written under the code."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recipe import Panel
 
 MOST = 4  # changes of a panel named one by one
 
 
-def changes(panel, before, after, most=MOST):
+def changes(panel: Panel, before: Any, after: Any, most: int = MOST) -> str:
     """Return what is new in the state `after` of `panel`, as a sentence; "" if nothing is.
 
     Parameters
@@ -31,19 +38,19 @@ def changes(panel, before, after, most=MOST):
     return f"{panel.title}: {'; '.join(parts[:most])}{more}."
 
 
-def value_text(value):
+def value_text(value: Any) -> str:
     """Return a value of a cell as the page draws it."""
     if value is None:
         return "·"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
-def spoken(value):
+def spoken(value: Any) -> str:
     """Return a value of a cell as it is read out."""
     return "empty" if value is None else value_text(value)
 
 
-def _graph(panel, before, after):
+def _graph(panel: Panel, before: Any, after: Any) -> list[str]:
     old = before or {"roles": {}, "notes": {}, "edges": []}
     news: dict[str, list[str]] = {}
     for node in panel.fixed["positions"]:
@@ -62,7 +69,7 @@ def _graph(panel, before, after):
     return parts
 
 
-def _array(panel, before, after):
+def _array(panel: Panel, before: Any, after: Any) -> list[str]:
     old = dict(before or [])
     parts = [f"{name} gone" for name in old if name not in dict(after)]
     for name, cells in after:
@@ -78,7 +85,7 @@ def _array(panel, before, after):
     return parts
 
 
-def _marks(name, before, after):
+def _marks(name: str, before: Any, after: Any) -> list[str]:
     """Return what marks were set, and which are gone from the row."""
     old, new = ([mark for *_, mark in cells] for cells in (before, after))
     moves = enumerate(zip(old, new, strict=True))
@@ -87,14 +94,14 @@ def _marks(name, before, after):
     return parts + [f"no {mark} at {name} {i}" for mark, i in gone]
 
 
-def _runs(positions, cells):
+def _runs(positions: list[int], cells: list[Any]) -> Iterator[list[int]]:
     """Yield lists of neighbouring positions whose cells have one value."""
     keyed = [(i - k, spoken(cells[i][0])) for k, i in enumerate(positions)]
     for _, run in groupby(range(len(positions)), key=keyed.__getitem__):
         yield [positions[k] for k in run]
 
 
-def _table(panel, before, after):
+def _table(panel: Panel, before: Any, after: Any) -> list[str]:
     old = {_name(row): row for row in before or []}
     parts = [f"{name} gone" for name in old if name not in {_name(row) for row in after}]
     first, *others = panel.fixed["columns"]
@@ -110,9 +117,9 @@ def _table(panel, before, after):
     return parts
 
 
-def _name(row):
+def _name(row: list[Any]) -> str:
     return spoken(row[0][0])
 
 
-def _counters(panel, before, after):
+def _counters(panel: Panel, before: Any, after: Any) -> list[str]:
     return [f"{name} {value}" for name, value in after.items() if (before or {}).get(name) != value]

@@ -1,6 +1,9 @@
 """`minibatch-gnn trace`: write a stepper as an HTML page."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
@@ -13,6 +16,11 @@ from refimpl.lab.apps.stepper.places import shown
 from refimpl.lab.apps.stepper.recipes import recipes
 from refimpl.lab.training.config import suggestion
 
+if TYPE_CHECKING:
+    import argparse
+
+    from refimpl.lab.apps.stepper.recipe import Recipe
+
 DESCRIPTION = (
     "Run an algorithm of the papers on a small graph, in the reference implementation. Write an "
     "HTML page that steps through the run and shows the line, the graph, the arrays and the "
@@ -20,7 +28,7 @@ DESCRIPTION = (
 )
 
 
-def add_parser(commands, impl):
+def add_parser(commands: argparse._SubParsersAction[Any], impl: str) -> None:
     """Add the command to `commands`; `impl` is not used: a trace is one of refimpl."""
     parser = commands.add_parser(
         "trace",
@@ -50,7 +58,7 @@ def add_parser(commands, impl):
     parser.add_argument("--list", action="store_true", help="list the names of all runs, and stop")
 
 
-def run(arguments):
+def run(arguments: dict[str, Any]) -> int:
     """Run the command; `arguments` is what the parser gave, as a dict.
 
     Raises
@@ -85,7 +93,7 @@ def run(arguments):
     return 0
 
 
-def _show(known):
+def _show(known: dict[str, Recipe]) -> int:
     width = max(map(len, known))
     for name, recipe in known.items():
         print(f"{name:{width}}  {recipe.title}")
@@ -93,7 +101,7 @@ def _show(known):
     return 0
 
 
-def _find(known, name):
+def _find(known: dict[str, Recipe], name: str | None) -> Recipe:
     """Return the recipe of this name, or the first that shows the algorithm with this id."""
     if name is None:
         raise UserError("trace needs an ALGORITHM; --list shows them")

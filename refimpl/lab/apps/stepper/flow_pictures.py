@@ -1,8 +1,17 @@
 """Pictures of message-flow graphs: the nodes of each layer, what is computed, read and loaded."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.lab.apps.stepper.recipe import graph_picture, graph_state
+
+if TYPE_CHECKING:
+    from refimpl.block import MFG
 
 RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"  # a layer as a superscript
 ROLES = {
@@ -15,12 +24,12 @@ ROLES = {
 }
 
 
-def name(layer, node):
+def name(layer: int, node: int) -> str:
     """Return the name of a node in a layer: 4 with a raised 1 is node 4 in layer 1."""
     return f"{node}{RAISED[layer]}"
 
 
-def flow_edges(mfg, layer):
+def flow_edges(mfg: MFG, layer: int) -> list[tuple[str, str]]:
     """Return the (source, node) pairs of a layer; each node is its own source as well."""
     block, above, below = mfg.blocks[layer - 1], mfg.nodes[layer], mfg.nodes[layer - 1]
     pairs = []
@@ -31,7 +40,13 @@ def flow_edges(mfg, layer):
     return pairs
 
 
-def flow_picture(layers, edges, roles=ROLES, *, faint=False):
+def flow_picture(
+    layers: Sequence[Sequence[int]],
+    edges: Iterable[tuple[str, str]],
+    roles: Mapping[str, tuple[str, str]] = ROLES,
+    *,
+    faint: bool = False,
+) -> dict[str, Any]:
     """Return the picture of the nodes of some layers, the last on top."""
     columns = {v: x for x, v in enumerate(sorted({v for nodes in layers for v in nodes}))}
     top = len(layers) - 1
@@ -43,7 +58,15 @@ def flow_picture(layers, edges, roles=ROLES, *, faint=False):
     return graph_picture(places, edges, roles, faint=faint)
 
 
-def flow_state(mfg, live, comp, *, loaded=False, hits=(), edges=None):
+def flow_state(
+    mfg: MFG,
+    live: Mapping[int, NDArray[Any]],
+    comp: Mapping[int, NDArray[Any]],
+    *,
+    loaded: bool = False,
+    hits: Iterable[tuple[int, int]] = (),
+    edges: list[tuple[str, str]] | None = None,
+) -> dict[str, Any]:
     """Return the state of a message-flow graph.
 
     Parameters
@@ -76,6 +99,6 @@ def flow_state(mfg, live, comp, *, loaded=False, hits=(), edges=None):
     return graph_state(roles, notes=notes, edges=edges)
 
 
-def by_layer(found, top):
+def by_layer(found: Sequence[Any], top: int) -> dict[int, NDArray[Any]]:
     """Return layer -> array of what `prune_mfg` has found so far: the last is of layer `top`."""
     return {top - k: np.asarray(array) for k, array in enumerate(reversed(found))}

@@ -5,11 +5,14 @@ import copy
 import importlib
 import inspect
 import textwrap
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
-from refimpl.lab.apps.papers import Gist, algorithm_of, marks_in
+from refimpl.lab.apps.papers import Gist, Marks, algorithm_of, marks_in
+
+Mark: TypeAlias = tuple[str | None, str]
 
 
 class Line(NamedTuple):
@@ -20,14 +23,14 @@ class Line(NamedTuple):
     number : int
         In its file, from 1.
     text : str
-    marks : tuple of (str, str)
+    marks : tuple of (str or None, str)
         The algorithm, such as "jpdc21:4", and its lines, such as "13-14".
     errata : tuple of Gist
     """
 
     number: int
     text: str
-    marks: tuple[tuple[str, str], ...]
+    marks: tuple[Mark, ...]
     errata: tuple[Gist, ...]
 
 
@@ -73,7 +76,7 @@ class Function(NamedTuple):
         return [gist for row in rows for gist in row.errata]
 
 
-def functions_of(places):
+def functions_of(places: Mapping[str, str | None] | Iterable[str]) -> list[Function]:
     """Return the Functions at `places`, in their order; a class stands for all its methods.
 
     Parameters
@@ -91,7 +94,7 @@ def functions_of(places):
     ValueError
         If there is no such function or class.
     """
-    algorithms = places if hasattr(places, "items") else dict.fromkeys(places)
+    algorithms: Any = places if hasattr(places, "items") else dict.fromkeys(places)
     found = []
     for place, algorithm in algorithms.items():
         module, parts, target = _find(place)
@@ -105,7 +108,7 @@ def functions_of(places):
     return found
 
 
-def _find(place):
+def _find(place: str) -> tuple[ModuleType, list[str], Any]:
     module_name, _, name = place.partition(":")
     target: Any
     try:
@@ -117,14 +120,14 @@ def _find(place):
     return module, name.split("."), target if inspect.isclass(target) else inspect.unwrap(target)
 
 
-def _plain(member):
+def _plain(member: Any) -> Any:
     """Return the function behind a property, a static method or a class method."""
     if isinstance(member, property):
         return member.fget
     return getattr(member, "__func__", member)
 
 
-def _function(module, name, function, algorithm):
+def _function(module: ModuleType, name: str, function: Any, algorithm: str | None) -> Function:
     text, tree = _parsed(module)
     code = function.__code__
     node: Any = _definition(tree, code)
@@ -144,7 +147,7 @@ def _function(module, name, function, algorithm):
     return Function(*about, _statements(node), code)
 
 
-def _head(node):
+def _head(node: ast.FunctionDef) -> str:
     """Return the head of a function in one line, without annotations, indented as in its file."""
     plain = copy.deepcopy(node.args)
     for argument in ast.walk(plain):
@@ -154,12 +157,12 @@ def _head(node):
 
 
 @lru_cache
-def _parsed(module: ModuleType):
+def _parsed(module: ModuleType) -> tuple[list[str], ast.Module]:
     source = inspect.getsource(module)
     return source.splitlines(), ast.parse(source)
 
 
-def _definition(tree, code):
+def _definition(tree: ast.Module, code: CodeType) -> ast.FunctionDef:
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
@@ -168,7 +171,7 @@ def _definition(tree, code):
     raise ValueError(f"the source of {code.co_name} is not what was imported")
 
 
-def _marks(found, algorithm):
+def _marks(found: Marks | None, algorithm: str | None) -> tuple[tuple[Mark, ...], tuple[Gist, ...]]:
     """Return the ((algorithm, lines), ..) and the errata of Marks; None: there are none."""
     if found is None:
         return (), ()
@@ -176,11 +179,11 @@ def _marks(found, algorithm):
     return tuple(lines), found.errata
 
 
-def _first_line(node):
+def _first_line(node: ast.stmt) -> int | Any:
     return min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
 
 
-def _statements(function):
+def _statements(function: ast.FunctionDef) -> dict[int, tuple[int, int]]:
     """Return line number -> (first, last) of the statement on it, or of its head."""
     spans = {}
     for node in ast.walk(function):  # from the outside in: what is inside wins

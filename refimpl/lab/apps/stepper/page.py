@@ -1,17 +1,25 @@
 """A recorded run as one HTML page that needs nothing else: no network, no server, no library."""
 
+from __future__ import annotations
+
 import base64
 import hashlib
 import html
 import json
 import re
+from collections.abc import Iterable, Iterator
 from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
 from refimpl.lab.apps.papers import LETTERS, algorithm_text
 from refimpl.lab.apps.stepper.changes import MOST, changes
 from refimpl.lab.apps.stepper.places import beginning
 from refimpl.lab.apps.stepper.recipe import Recipe
 from refimpl.lab.apps.stepper.recorder import Recording
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.functions import Function, Line
+    from refimpl.lab.apps.stepper.recorder import Step
 
 LONGEST = 200  # letters that a step's sentences may have: they are to fit in two lines
 MORE = "Other pictures change too."
@@ -44,7 +52,7 @@ def page(recipe: Recipe, recording: Recording, seed: int | None = None) -> str:
     )
 
 
-def site_pages(recordings):
+def site_pages(recordings: Iterable[tuple[Recipe, Recording]]) -> dict[str, str]:
     """Return the files of a folder with a page for each stepper, which share script and style.
 
     Parameters
@@ -69,7 +77,7 @@ def site_pages(recordings):
     return files_of
 
 
-def _filled(recipe, data, **values):
+def _filled(recipe: Recipe, data: dict[str, Any], **values: str) -> str:
     """Return the page's HTML with its `data` and the other values in their places."""
     text = json.dumps(data, ensure_ascii=False)
     values |= {
@@ -80,22 +88,22 @@ def _filled(recipe, data, **values):
     return re.sub(r"\{\{(\w+)\}\}", lambda match: values[match[1]], _part("html"))
 
 
-def _script():
+def _script() -> str:
     return _part("panels.js") + _part("js")
 
 
-def _part(kind):
+def _part(kind: str) -> str:
     """Return the file of the page called so."""
     return files("refimpl.lab.apps.stepper").joinpath(f"page.{kind}").read_text(encoding="utf-8")
 
 
-def _hash(text):
+def _hash(text: str) -> str:
     """Return what the page's security policy calls an inline script or style."""
     digest = hashlib.sha256(text.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"
 
 
-def page_data(recipe, recording, seed=None):
+def page_data(recipe: Recipe, recording: Recording, seed: int | None = None) -> dict[str, Any]:
     """Return what is embedded in the page, as JSON values; see `page`."""
     seed = recipe.seed if seed is None else seed
     return {
@@ -115,13 +123,13 @@ def page_data(recipe, recording, seed=None):
     }
 
 
-def main_algorithm(recipe, function):
+def main_algorithm(recipe: Recipe, function: Function) -> str | None:
     """Return the algorithm of the recipe that most lines of the function belong to, or None."""
     found = [id for line in function.lines for id, _ in line.marks if id in recipe.algorithms]
     return max(recipe.algorithms, key=found.count) if found else None
 
 
-def _function(recipe, function):
+def _function(recipe: Recipe, function: Function) -> dict[str, Any]:
     algorithm = main_algorithm(recipe, function)
     return {
         "name": function.name,
@@ -140,7 +148,7 @@ def _function(recipe, function):
     }
 
 
-def paper_lines(line, algorithms, main):
+def paper_lines(line: Line, algorithms: tuple[str, ...], main: str | None) -> str:
     """Return the paper's lines that a line is, such as "13–14" or, of another paper, "I4:7"."""
     texts = []
     for id, lines in line.marks:
@@ -153,7 +161,7 @@ def paper_lines(line, algorithms, main):
     return " ".join(texts)
 
 
-def _steps(recipe, recording):
+def _steps(recipe: Recipe, recording: Recording) -> Iterator[dict[str, Any]]:
     previous: dict[str, object] = {}
     for i, step in enumerate(recording.steps):
         function = recording.functions[step.function]
@@ -175,7 +183,7 @@ def _steps(recipe, recording):
         }
 
 
-def _said(recipe, before, after, longest):
+def _said(recipe: Recipe, before: dict[str, Any], after: dict[str, Any], longest: int) -> str:
     """Return what changed, named as far as there is room for it; "" if nothing did."""
     shown = [panel for panel in recipe.panels if panel.id in after]
     for most in (MOST, 2, 1):
@@ -191,7 +199,7 @@ def _said(recipe, before, after, longest):
     return f"{kept}{MORE if kept else 'Much changes.'}"
 
 
-def _where(recipe, function, step):
+def _where(recipe: Recipe, function: Function, step: Step) -> str:
     """Return the function and the paper's lines in words."""
     marks: dict[str, list[str]] = {}
     for line in function.statement(step.line):

@@ -1,13 +1,21 @@
 """Where in a recording a line of a paper runs: `23`, the second time `23.2`, `J4:5` of another."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from refimpl.lab.apps.papers import LETTERS
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.functions import Function, Mark
+    from refimpl.lab.apps.stepper.recipe import Recipe
+    from refimpl.lab.apps.stepper.recorder import Recording
 
 PLACE = re.compile(r"(?:([A-Z]\d+):)?([1-9]\d*)(?:\.([1-9]\d*))?")
 
 
-def step_at(recipe, recording, place):
+def step_at(recipe: Recipe, recording: Recording, place: str) -> int:
     """Return the number of the step, from 0, at which a line of a paper runs.
 
     Parameters
@@ -46,7 +54,7 @@ def step_at(recipe, recording, place):
     return next(filter(recording.tells, runs[time - 1]), runs[time - 1][0])
 
 
-def runs_of(recording, algorithm, number):
+def runs_of(recording: Recording, algorithm: str, number: int | None) -> list[list[int]]:
     """Return the steps of each run of a line of an algorithm, lists; number None: of any line."""
     found = []
     bearing = [lines_bearing(function, algorithm, number) for function in recording.functions]
@@ -62,7 +70,7 @@ def runs_of(recording, algorithm, number):
     return sorted([*found, *(run for _, run in under_way.values())])
 
 
-def lines_bearing(function, algorithm, number):
+def lines_bearing(function: Function, algorithm: str, number: int | None) -> set[int]:
     """Return the first lines of the statements of a function that bear a line of an algorithm."""
     return {
         function.statements[line.number][0]
@@ -72,14 +80,14 @@ def lines_bearing(function, algorithm, number):
     }
 
 
-def bears(mark, algorithm, number=None):
+def bears(mark: Mark, algorithm: str, number: int | None = None) -> bool:
     """Return whether a mark is of a line of an algorithm; None: of any."""
     id, lines = mark
     low, _, high = lines.partition("-")
     return id == algorithm and (number is None or int(low) <= number <= int(high or low))
 
 
-def beginning(recipe, recording):
+def beginning(recipe: Recipe, recording: Recording) -> int:
     """Return the step that a page begins with: the papers' first line, or the recipe's own."""
     if recipe.begin is not None:
         return step_at(recipe, recording, recipe.begin)
@@ -87,7 +95,7 @@ def beginning(recipe, recording):
     return min((run[0] for runs in found for run in runs), default=0)
 
 
-def shown(recipe, recording):
+def shown(recipe: Recipe, recording: Recording) -> list[int]:
     """Return the numbers of the steps that a page shows unless it is asked for every line.
 
     They tell something, and none is before the page's beginning.

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from refimpl.lab.apps.stepper.recorder import Recording, Stack, record
+from refimpl.hints import Int
+from refimpl.lab.apps.stepper.recorder import Recording, View, record
 
 KINDS = ("graph", "array", "table", "counters")
 
@@ -72,7 +73,7 @@ class Recipe(NamedTuple):
     algorithms: tuple[str, ...]
     functions: dict[str, str | None]
     call: Callable[[Any], Any]
-    view: Callable[[Stack], dict[str, Any]]
+    view: View
     panels: tuple[Panel, ...]
     about: str
     seed: int | None = 0
@@ -151,7 +152,7 @@ def graph_state(
     }
 
 
-def cell(value: Any, group: int | None = None, mark: str = "") -> list[Any]:
+def cell(value: Any, group: Int | None = None, mark: str = "") -> list[Any]:
     """Return a cell of an array or a table.
 
     Parameters

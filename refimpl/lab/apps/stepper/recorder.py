@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -19,30 +20,30 @@ class NoSuchVariable(LookupError):
     """A function has no variable of this name: a picture of the variable is left out."""
 
 
-class Variables(dict):
+class Variables(dict[str, Any]):
     """The local variables of a call as they are now.
 
     A name that the function never uses for a variable raises `NoSuchVariable`. A variable that the
     function has, but has not set yet, is missing as from any dict.
     """
 
-    def __init__(self, frame):
+    def __init__(self, frame: FrameType) -> None:
         super().__init__(frame.f_locals)
         code = frame.f_code
         self._names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
 
-    def _named(self, name):
+    def _named(self, name: Any) -> Any:
         if name not in self._names:
             raise NoSuchVariable(name)
         return name
 
-    def __contains__(self, name):
+    def __contains__(self, name: object) -> bool:
         return super().__contains__(self._named(name))
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return super().__getitem__(self._named(name))
 
-    def get(self, name, default=None):
+    def get(self, name: str, default: Any = None) -> Any:
         return super().get(self._named(name), default)
 
 
@@ -53,7 +54,7 @@ class Frame(NamedTuple):
     variables: dict[str, Any]
 
 
-class Stack(tuple):
+class Stack(tuple[Frame, ...]):
     """The calls of traced functions under way, the outermost first: what a view looks at."""
 
     def local(self, name: str, default: Any = None) -> Any:
@@ -72,6 +73,10 @@ class Stack(tuple):
             if frame.name == function:
                 return frame.variables
         return {}
+
+
+View: TypeAlias = Callable[[Stack], dict[str, Any]]
+Tracer: TypeAlias = Callable[[FrameType, str, Any], Any]
 
 
 class Step(NamedTuple):
@@ -114,7 +119,7 @@ class Recording(NamedTuple):
 
     functions: list[Function]
     steps: list[Step]
-    states: dict[str, list]
+    states: dict[str, list[Any]]
     result: object
 
     def state(self, step: int) -> dict[str, Any]:
@@ -129,7 +134,7 @@ class Recording(NamedTuple):
         now, before = self.steps[step], self.steps[step - 1].panels if step else {}
         return now.panels != before or self._runs_a_papers_line(step)
 
-    def _runs_a_papers_line(self, step):
+    def _runs_a_papers_line(self, step: int) -> bool:
         now, after = self.steps[step], self.steps[step + 1 : step + 2]
         calls = any(then.event == "call" and then.depth > now.depth for then in after)
         if now.event == "call" or calls:
@@ -142,7 +147,7 @@ class Recording(NamedTuple):
 def record(
     call: Callable[[], object],
     functions: Mapping[str, str | None] | Iterable[str],
-    view: Callable[[Stack], dict[str, Any]],
+    view: View,
     callers: Mapping[str, str] | None = None,
 ) -> Recording:
     """Run ``call()`` and record each line that the given functions run.
@@ -188,17 +193,17 @@ def record(
 class _Recorder:
     """Steps wait without a state until the next event: then their line has run."""
 
-    def __init__(self, functions, view, callers):
+    def __init__(self, functions: list[Function], view: View, callers: Mapping[str, str]) -> None:
         self.functions, self.view, self.callers = functions, view, callers
         self.number = {function.code: i for i, function in enumerate(functions)}
         self.steps: list[Step] = []
-        self.states: dict[str, list] = {}
+        self.states: dict[str, list[Any]] = {}
         self._known: dict[tuple[str, str], int] = {}
         self._panels: dict[str, int] = {}
         self._frames: list[Any] = []
         self._waiting: tuple[int, int, str, int] | None = None
 
-    def enter(self, frame, event, argument):
+    def enter(self, frame: FrameType, event: str, argument: Any) -> Tracer | None:
         """Be called by Python for each call of any function; follow those that are traced."""
         if frame.f_code not in self.number:
             return None
@@ -209,15 +214,15 @@ class _Recorder:
         self._start(frame, "call")
         return self.inside
 
-    def _is_followed(self, frame):
+    def _is_followed(self, frame: FrameType) -> bool:
         """Whether the call is one of those of its function that are to be followed."""
         caller = self.callers.get(self._name(frame))
         return caller is None or bool(self._frames and self._name(self._frames[-1]) == caller)
 
-    def _name(self, frame):
+    def _name(self, frame: FrameType) -> str:
         return self.functions[self.number[frame.f_code]].name
 
-    def inside(self, frame, event, argument):
+    def inside(self, frame: FrameType, event: str, argument: Any) -> Tracer:
         """Be called by Python before each line of a traced function, and when it ends."""
         if not self._frames or self._frames[-1] is not frame:
             return self.inside  # a generator that was followed before, in a call that is not
@@ -233,14 +238,14 @@ class _Recorder:
                 self._start(self._frames[-1], "return")
         return self.inside
 
-    def _goes_on(self, frame):
+    def _goes_on(self, frame: FrameType) -> bool:
         """Whether the line is one more of a statement, or a comprehension's next turn."""
         if self._waiting is None or self._frames[-1] is not frame or self._waiting[2] == "call":
             return False
         statements = self.functions[self.number[frame.f_code]].statements
         return statements[frame.f_lineno] == statements[self._waiting[1]]
 
-    def _start(self, frame, event):
+    def _start(self, frame: FrameType, event: str) -> None:
         if len(self.steps) >= MOST_STEPS:
             raise ValueError(f"a trace has at most {MOST_STEPS} steps; take a smaller input")
         number = self.number[frame.f_code]
@@ -250,7 +255,7 @@ class _Recorder:
         first, _ = self.functions[number].statements[line]
         self._waiting = number, first, event, len(self._frames) - 1
 
-    def _finish(self):
+    def _finish(self) -> None:
         """Store the step that waits: its line has run, or has just called a traced function."""
         if self._waiting is None:
             return
@@ -264,7 +269,7 @@ class _Recorder:
             self._panels[panel] = self._known[panel, text]
         self.steps.append(Step(*waiting, dict(self._panels)))
 
-    def _seen(self):
+    def _seen(self) -> Iterator[tuple[str, Any]]:
         """Yield each panel that the view sees now, and its state."""
         stack = Stack(Frame(self._name(frame), Variables(frame)) for frame in self._frames)
         with suppress(NoSuchVariable):
@@ -275,7 +280,7 @@ class _Recorder:
                         yield panel, state
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Return a number or an array of NumPy as what JSON has."""
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()

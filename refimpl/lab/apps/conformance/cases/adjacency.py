@@ -27,7 +27,7 @@ FLAGS = {
 }
 
 
-def errors(*others):
+def errors(*others: Case) -> tuple[Case, ...]:
     """Return the calls that every normalisation refuses, and `others`."""
     return (
         Case("directed", {"graph": ARROWS}, ("DIRECTED",), error="value"),

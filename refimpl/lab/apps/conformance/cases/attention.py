@@ -1,8 +1,10 @@
 """Graph attention, forward and backward (JPDC'21 Equations 6 and 7)."""
 
+from typing import Any
+
 import numpy as np
 
-from refimpl.adjacency import add_self_loops, loop_norm, sym_norm
+from refimpl.adjacency import Adjacency, add_self_loops, loop_norm, sym_norm
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PAIR
 from refimpl.lab.apps.conformance.inputs import (
@@ -43,7 +45,17 @@ WITH_LOOPS = BY_HAND["A"]
 BACK = HAND["gat_backward"][0].args
 
 
-def gat(A, f, width, *, seed, heads=1, bias=False, step=0.5, **options):
+def gat(
+    A: Adjacency,
+    f: int,
+    width: int,
+    *,
+    seed: int,
+    heads: int = 1,
+    bias: bool = False,
+    step: float = 0.5,
+    **options: Any,
+) -> dict[str, Any]:
     """Return the arguments of `gat_forward`, in float64."""
     arguments = {
         "A": A,
@@ -62,7 +74,9 @@ LOOPED, HUB = distinct(add_self_loops(LOOPS), 1), distinct(add_self_loops(MIXED)
 SAMPLE = distinct(block([[0, 4, 3], [1], [2, 0]], 5), 3)
 DEAD = distinct(block([[0, 4, 3], [], [2, 0]], 5, dead=1), 4)
 ONE, NONE = distinct(add_self_loops(LONELY), 5), distinct(NOTHING, 6)
-PRINTED, ROW, SPLIT = {"norm": "none"}, {"norm": "row"}, {"form": "split"}
+PRINTED: dict[str, Any] = {"norm": "none"}
+ROW: dict[str, Any] = {"norm": "row"}
+SPLIT: dict[str, Any] = {"form": "split"}
 EQUAL = gat(WITH_LOOPS, 2, 4, seed=10, heads=2, bias=True, slope=0.25)
 EQUAL |= {"a_recv": np.zeros((2, 2)), "a_send": np.zeros((2, 2))}
 KEYS = np.array([3, 2**63 + 5, 11, 3, 0, 2**64 - 1, 8, 9], np.uint64)

@@ -1,25 +1,36 @@
 """Blocks: their norms, and message-flow graphs without what only cached nodes would need."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from refimpl.block import MFG, Block
+from refimpl.hints import Integers, Mask
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import PAW, ids
 from refimpl.lab.apps.conformance.inputs import PRUNED, SAMPLED, block, changed
 from refimpl.lab.apps.conformance.worked import worked
+
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
 
 HAND = worked("blocks")
 
 NOBODY = block([], 0)
 
 
-def pattern(start, end, indices, n_src, edge_ids=None):
+def pattern(
+    start: Integers, end: Integers, indices: Integers, n_src: int, edge_ids: Integers | None = None
+) -> Block:
     """Return the Block of these lists."""
     start, end, indices = (np.array(values, np.int64) for values in (start, end, indices))
     return Block(start, end, indices, n_src, None if edge_ids is None else np.array(edge_ids))
 
 
-def weighted(block):
+def weighted(block: Block) -> Block:
     """Return the Block with weights 1, 1.5, 2, ..."""
     parts = block.start, block.end, block.indices, block.n_src, block.edge_ids
     return Block(*parts, 1 + np.arange(block.e) / 2)
@@ -36,7 +47,9 @@ NORM_FLAGS = {
 }
 
 
-def norm(kind, block, degrees=None, **others):
+def norm(
+    kind: str, block: Graph | Block, degrees: Sequence[int] | None = None, **others: Any
+) -> dict[str, Any]:
     """Return the arguments of `block_norm`."""
     degrees = None if degrees is None else np.array(degrees, np.int64)
     return {"kind": kind, "block": block, "degrees": degrees, **others}
@@ -86,17 +99,17 @@ PRUNE_FLAGS = {
 }
 
 
-def flow(sizes, *blocks):
+def flow(sizes: Sequence[int], *blocks: Block) -> MFG:
     """Return the MFG of these blocks, the first layer first; nodes are numbered from 0."""
     return MFG(tuple(ids(*range(size)) for size in sizes), blocks)
 
 
-def prune(mfg, *hit, **others):
+def prune(mfg: MFG, *hit: Sequence[int], **others: Any) -> dict[str, Any]:
     """Return the arguments of `prune_mfg`: `hit` as lists of 0 and 1."""
     return {"mfg": mfg, "hit": [np.array(layer, np.bool_) for layer in hit], **others}
 
 
-def masks(*layers):
+def masks(*layers: Sequence[int]) -> tuple[Mask, ...]:
     """Return bool arrays of lists of 0 and 1."""
     return tuple(np.array(layer, np.bool_) for layer in layers)
 

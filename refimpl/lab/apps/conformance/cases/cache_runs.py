@@ -1,10 +1,13 @@
 """FreshGNN's cache as a whole: what a run of calls returns, and its arrays after each."""
 
 import copy
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from refimpl import BidirectionalCache
+from refimpl.hints import Matrix
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import ids
 from refimpl.lab.apps.conformance.worked import worked
@@ -25,52 +28,63 @@ FLAGS = {
     "WRAP": "A buffer full of valid entries overwrites those that the header comes to.",
 }
 
+Call: TypeAlias = list[Any]  # a method and its arguments by name
 
-def floats(*rows):
+
+def floats(*rows: Sequence[float]) -> Matrix[np.float32]:
     """Return rows of float32."""
     return np.array(rows, np.float32)
 
 
-def options(n, d, h, layers, size, t_stale, calls, **others):
+def options(
+    n: int,
+    d: int,
+    h: int,
+    layers: int,
+    size: int,
+    t_stale: int | None,
+    calls: list[Call],
+    **others: Any,
+) -> dict[str, Any]:
     """Return the arguments of a cache, and the calls that follow."""
     sizes = {"n": n, "d": d, "h": h, "layers": layers, "floats": size, "t_stale": t_stale}
     return {**sizes, **others, "calls": calls}
 
 
-def fill(n, d):
+def fill(n: int, d: int) -> Call:
     """Return a call of `fill` with features that are all different; node n - 1 is the hottest."""
     X = np.arange(1, n * d + 1, dtype=np.float32).reshape(n, d) / 8
     return ["fill", {"X": X, "hotness": np.arange(n)}]
 
 
-def lookup(layer, nodes, i):
+def lookup(layer: int, nodes: Iterable[int], i: int) -> Call:
     return ["lookup", {"layer": layer, "ids": ids(*nodes), "i": i}]
 
 
-def admit(layer, nodes, i, h=1):
+def admit(layer: int, nodes: Sequence[int], i: int, h: int = 1) -> Call:
     """Return a call of `admit` whose values name the layer, the node and the iteration."""
     values = [[100 * layer + 10 * v + i + k / 4 for k in range(h)] for v in nodes]
     nodes, values = ids(*nodes), floats(*values).reshape(-1, h)
     return ["admit", {"layer": layer, "ids": nodes, "values": values, "i": i}]
 
 
-def evict(layer, nodes, i):
+def evict(layer: int, nodes: Iterable[int], i: int) -> Call:
     return ["evict", {"layer": layer, "ids": ids(*nodes), "i": i}]
 
 
-def features(*nodes):
+def features(*nodes: int) -> Call:
     return ["fetch_features", {"ids": ids(*nodes)}]
 
 
-def begin(i):
+def begin(i: int) -> Call:
     return ["begin_update", {"i": i}]
 
 
-def read(*slots):
+def read(*slots: int) -> Call:
     return ["read", {"slots": ids(*slots)}]
 
 
-def run_of(n, iterations, layers, h):
+def run_of(n: int, iterations: int, layers: int, h: int) -> list[Call]:
     """Return calls like those of a training run: every node is asked for and written in turn."""
     calls = [fill(n, 2)]
     for i in range(iterations):
@@ -82,7 +96,7 @@ def run_of(n, iterations, layers, h):
 
 
 BY_HAND = HAND["BidirectionalCache"][0].args
-ERRORS: dict[str, dict] = {
+ERRORS: dict[str, dict[str, Any]] = {
     "no_features": {"d": 0},
     "negative_floats": {"floats": -1},
     "negative_staleness": {"t_stale": -1},
@@ -98,7 +112,7 @@ FULL = [fill(5, 2), begin(0), admit(1, [0, 1, 2], 0, 2), admit(1, [3, 4], 1, 2),
 FULL += [lookup(1, range(5), 1), begin(3), admit(1, [1], 3, 2), lookup(1, range(5), 3), read(0)]
 
 
-def states(calls, **arguments):
+def states(calls: list[Call], **arguments: Any) -> list[dict[str, Any]]:
     """Return the cache before the first call and after each: no entry has key and stamp -1."""
     cache = BidirectionalCache(**arguments)
     found = []

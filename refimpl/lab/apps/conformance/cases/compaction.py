@@ -1,5 +1,6 @@
 """The live rows of a pruned message-flow graph, numbered anew."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,12 @@ TWO: Any = np.arange(2)  # int64, while samplers give int32
 PRUNED = HAND["live_layers"][0].args["pruned"]
 
 
-def after(mfg, *hit):
+def after(mfg: MFG, *hit: Sequence[int]) -> dict[str, Any]:
     """Return the arguments for what pruning leaves of `mfg`; `hit` as lists of 0 and 1."""
     return {"pruned": prune_mfg(mfg, masks(*hit))}
 
 
-def renamed(graph):
+def renamed(graph: MFG) -> MFG:
     """Return the graph with other nodes in the last places of its inputs, the higher one first."""
     inputs, *others = graph.nodes
     inputs = inputs.copy()
@@ -37,7 +38,7 @@ def renamed(graph):
     return MFG((inputs, *others), graph.blocks)
 
 
-def named(graph, first):
+def named(graph: MFG, first: int) -> MFG:
     """Return the graph, the entries of its first block numbered from `first`."""
     block = graph.blocks[0]
     ids = np.arange(first, first + len(block.indices))
@@ -67,7 +68,7 @@ LIVE_LAYERS = (
 )
 
 
-def asked(mfg, *hit):
+def asked(mfg: MFG, *hit: Sequence[int]) -> dict[str, Any]:
     """Return the arguments of `prune_layers`; `hit` as lists of 0 and 1."""
     return {"mfg": mfg, "hit": masks(*hit)}
 

@@ -4,6 +4,9 @@ Both forms give the same sample and the same counters, so they share their cases
 the states: the first is the Dashboard of the roots, the others are those after each step.
 """
 
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Kernel, flagged
@@ -12,7 +15,7 @@ from refimpl.lab.apps.conformance.cases.samplers import options
 from refimpl.lab.apps.conformance.graphs import LOOPS, MIXED, PAIR, STAR
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.conformance.worked import worked
-from refimpl.lab.apps.stepper.recorder import record
+from refimpl.lab.apps.stepper.recorder import Stack, record
 from refimpl.samplers.dashboard import dashboard
 from refimpl.samplers.pin_tile import pin_tile
 
@@ -85,17 +88,24 @@ CASES = flagged(
     "cap_and_popped",
 )
 
+Variables: TypeAlias = dict[str, Any]  # of a call of the kernel
 
-def states_of(kernel, place, ready, state):
+
+def states_of(
+    kernel: Callable[..., object],
+    place: str,
+    ready: str,
+    state: Callable[[Variables], dict[str, Any]],
+) -> Callable[..., list[dict[str, Any]]]:
     """Return a function of the arguments that lists ``state(variables)`` before and after steps.
 
     `ready` is the local variable of the kernel that is the last to be set before the first step.
     """
 
-    def states(**arguments):
-        found: list[dict] = []
+    def states(**arguments: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
 
-        def view(stack):
+        def view(stack: Stack) -> dict[str, Any]:
             seen = stack[0].variables
             if ready in seen and len(seen["pushed"]) == len(found):
                 found.append({**state(seen), "sample": sorted(seen["Vs"])})
@@ -107,7 +117,7 @@ def states_of(kernel, place, ready, state):
     return states
 
 
-def slots(seen):
+def slots(seen: Variables) -> dict[str, Any]:
     """Return a Dashboard of three slots an entry; those of free entries as -1, 0 and -1."""
     board, s = seen["board"], seen["s"]
     node, offset, column = board.DB
@@ -120,7 +130,7 @@ def slots(seen):
     }
 
 
-def tiles(seen):
+def tiles(seen: Variables) -> dict[str, Any]:
     """Return a Dashboard of pins, its columns (the tile of a dead one as -1) and its tiles."""
     board = seen["board"]
     live = board.IA_live[: board.cnt]

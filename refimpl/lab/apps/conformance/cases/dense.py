@@ -1,5 +1,7 @@
 """A layer without a graph, forward and backward: the classifier (JPDC'21 Equations 2 and 11)."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Kernel
@@ -22,13 +24,15 @@ BY_HAND = HAND["dense_forward"][0].args
 BACK = HAND["dense_backward"][0].args
 
 
-def dense(s, f, width, *, seed, relu=True, bias=False):
+def dense(
+    s: int, f: int, width: int, *, seed: int, relu: bool = True, bias: bool = False
+) -> dict[str, Any]:
     """Return the arguments of `dense_forward`, in float64."""
     arguments = {"X": numbers((s, f), seed), "W": numbers((f, width), seed + 1), "relu": relu}
     return {**arguments, "b": numbers(width, seed + 2)} if bias else arguments
 
 
-def backward(arguments, seed, need_dx=True):
+def backward(arguments: dict[str, Any], seed: int, need_dx: bool = True) -> dict[str, Any]:
     """Return the arguments of `dense_backward` for those of `dense_forward`."""
     Y = dense_forward(**arguments)
     G_out = numbers(Y.shape, seed, dtype=Y.dtype)

@@ -1,7 +1,10 @@
 """Features of nodes: gathering rows, and fetching them from parts (FreshGNN, section 6)."""
 
+from typing import Any
+
 import numpy as np
 
+from refimpl.hints import Features, Integers
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers
 from refimpl.lab.apps.conformance.worked import worked
@@ -26,7 +29,9 @@ BITS = np.array([[1, 0x03FF, 0x7C00], [0x8000, 0xFC00, 0x8001]], np.uint16).view
 PLAN = HAND["fetch_one_sided"][0].args["plan"]
 
 
-def plan(X, parts, ids, me=0, owners="contiguous"):
+def plan(
+    X: Features, parts: int, ids: Integers, me: int = 0, owners: Any = "contiguous"
+) -> dict[str, Any]:
     """Return the arguments of a fetch."""
     store = FeatureStore.of(X, parts, owners)
     return {"plan": plan_fetch(store, np.array(ids, np.int64), me)}

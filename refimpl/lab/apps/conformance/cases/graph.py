@@ -3,6 +3,7 @@
 import numpy as np
 
 from refimpl.block import Block
+from refimpl.hints import Positions
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -28,7 +29,7 @@ FLAGS = {
 }
 
 
-def positions(*values):
+def positions(*values: int) -> Positions:
     """Return positions in an array: int64."""
     return np.array(values, np.int64)
 

@@ -1,7 +1,11 @@
 """The cache of embeddings: finding, reading and writing entries (FreshGNN, section 4.2)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
+from refimpl.hints import Ids, Integers, Matrix, Positions
 from refimpl.history.entries import Entries, cache_admit
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import changed, numbers, single
@@ -21,7 +25,7 @@ FLAGS = {
 }
 
 
-def nothing(slots, h, layers, n):
+def nothing(slots: int, h: int, layers: int, n: int) -> Entries:
     """Return Entries without an entry."""
     return Entries(
         np.zeros((slots, h)),
@@ -31,15 +35,23 @@ def nothing(slots, h, layers, n):
     )
 
 
-def after(entries, *calls):
+def after(entries: Entries, *calls: dict[str, Any]) -> Entries:
     """Return Entries like these after some calls of `cache_admit`, each a dict of arguments."""
-    entries = Entries(*(array.copy() for array in entries))
+    entries = Entries(*(array.copy() for array in entries))  # type: ignore[arg-type]  # all fields
     for call in calls:
         cache_admit(entries, **call)
     return entries
 
 
-def states(entries, layer, ids, values, slots, i, take=None):
+def states(
+    entries: Entries,
+    layer: int,
+    ids: Ids,
+    values: Matrix[Any],
+    slots: Ids,
+    i: int,
+    take: Positions | None = None,
+) -> list[dict[str, Any]]:
     """Return the entries after each of `ids` has been written."""
     found = []
     for j in range(1, len(ids) + 1):
@@ -49,7 +61,16 @@ def states(entries, layer, ids, values, slots, i, take=None):
     return found
 
 
-def admit(layer, ids, slots, i, *, h=2, seed=0, take=None):
+def admit(
+    layer: int,
+    ids: Sequence[int],
+    slots: Sequence[int],
+    i: int,
+    *,
+    h: int = 2,
+    seed: int = 0,
+    take: Sequence[int] | None = None,
+) -> dict[str, Any]:
     """Return the arguments of `cache_admit` but the entries, in float64."""
     ids = np.array(ids, np.int32)
     rows = len(ids) if take is None else max(take) + 1
@@ -89,7 +110,9 @@ BESIDE = HAND["cache_read"][1].args
 BAD_CALL = {"no_such_layer": {"layer": 3}, "layer_0": {"layer": 0}}
 
 
-def lookup(id, entries, layer, oldest, *flags, ids=EVERY):
+def lookup(
+    id: str, entries: Entries, layer: int, oldest: int, *flags: str, ids: Integers = EVERY
+) -> Case:
     """Return a case of `cache_lookup`."""
     return Case(id, {"entries": entries, "layer": layer, "ids": ids, "oldest": oldest}, flags)
 

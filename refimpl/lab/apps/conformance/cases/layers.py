@@ -1,8 +1,11 @@
 """GraphSAGE and GCN, forward and backward (JPDC'21 Equations 1, 4 and 12)."""
 
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
 import numpy as np
 
-from refimpl.adjacency import row_norm, sym_norm
+from refimpl.adjacency import Adjacency, row_norm, sym_norm
 from refimpl.graph import transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3
@@ -39,7 +42,17 @@ SAGE_BY_HAND = HAND["sage_forward"][0].args
 GCN_BY_HAND = HAND["gcn_forward"][0].args
 
 
-def sage(A, f, neigh, own, order=(1, 1, 1), *, seed, bias=False, **options):
+def sage(
+    A: Adjacency,
+    f: int,
+    neigh: int,
+    own: int,
+    order: tuple[int, int, int] = (1, 1, 1),
+    *,
+    seed: int,
+    bias: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
     """Return the arguments of `sage_forward`, in float64."""
     arguments = {
         "A": A,
@@ -54,7 +67,16 @@ def sage(A, f, neigh, own, order=(1, 1, 1), *, seed, bias=False, **options):
     return {**arguments, **options}
 
 
-def gcn(A, f, width, order=(1, 1, 1), *, seed, bias=False, **options):
+def gcn(
+    A: Adjacency,
+    f: int,
+    width: int,
+    order: tuple[int, int, int] = (1, 1, 1),
+    *,
+    seed: int,
+    bias: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
     """Return the arguments of `gcn_forward`, in float64."""
     arguments = {
         "A": A,
@@ -130,7 +152,10 @@ BAD_GRADIENT = {
 }
 
 
-def forward_cases(cases, by_hand):
+Cases: TypeAlias = Mapping[str, tuple[dict[str, Any], tuple[str, ...]]]
+
+
+def forward_cases(cases: Cases, by_hand: dict[str, Any]) -> tuple[Case, ...]:
     """Return the generated cases of a forward pass, and those that must fail."""
     return (
         *(Case(id, arguments, flags) for id, (arguments, flags) in cases.items()),
@@ -139,7 +164,9 @@ def forward_cases(cases, by_hand):
     )
 
 
-def backward_cases(forward, cases, by_hand):
+def backward_cases(
+    forward: Callable[..., Any], cases: Cases, by_hand: dict[str, Any]
+) -> tuple[Case, ...]:
     """Return the generated cases of a backward pass, and those that must fail."""
     return (
         *(

@@ -1,9 +1,11 @@
 """Cross-entropy losses and their gradients (JPDC'21 Equations 3 and 10), and Adam."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
-from refimpl.lab.apps.conformance.inputs import changed, numbers
+from refimpl.lab.apps.conformance.inputs import FloatKind, changed, numbers
 from refimpl.lab.apps.conformance.worked import worked
 
 HAND = worked("losses")
@@ -27,7 +29,9 @@ SOFTMAX = HAND["softmax_cross_entropy"][0].args
 SIGMOID = HAND["sigmoid_cross_entropy"][0].args
 
 
-def loss(s, classes, *, seed, weights=False, step=0.25):
+def loss(
+    s: int, classes: int, *, seed: int, weights: bool = False, step: float = 0.25
+) -> dict[str, Any]:
     """Return logits that all differ, labels with one class a row, and perhaps weights."""
     arguments = {
         "logits": numbers((s, classes), seed, step),
@@ -70,7 +74,14 @@ FAR_SINGLE = {
 FIRST = HAND["adam_step"][0].args
 
 
-def adam(shape, t, *, seed, dtype=np.float64, **options):
+def adam(
+    shape: int | tuple[int, ...],
+    t: int,
+    *,
+    seed: int,
+    dtype: FloatKind = np.float64,
+    **options: Any,
+) -> dict[str, Any]:
     """Return arguments of `adam_step` for weights of some shape, with means of any size."""
     theta, grad, m = (numbers(shape, seed + i, dtype=dtype) / (3 + 4 * i) for i in range(3))
     v = np.abs(numbers(shape, seed + 3, dtype=dtype)) / 13

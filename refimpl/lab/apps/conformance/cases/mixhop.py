@@ -1,8 +1,11 @@
 """MixHop, forward and backward (JPDC'21 Equation 5)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from refimpl.adjacency import row_norm, sym_norm
+from refimpl.adjacency import Adjacency, row_norm, sym_norm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3
 from refimpl.lab.apps.conformance.inputs import (
@@ -33,7 +36,16 @@ BACK = HAND["mixhop_backward"][0].args
 MEAN, WEIGHTS = BY_HAND["hops"][0], BY_HAND["W"]
 
 
-def mixhop(hops, f, widths, depth, *, seed, bias=False, **options):
+def mixhop(
+    hops: Sequence[Adjacency],
+    f: int,
+    widths: Sequence[int],
+    depth: int,
+    *,
+    seed: int,
+    bias: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
     """Return the arguments of `mixhop_forward`, in float64; without hops, on 4 rows."""
     rows = hops[0].graph.n_src if hops else 4
     arguments = {

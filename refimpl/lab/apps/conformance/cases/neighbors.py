@@ -1,7 +1,13 @@
 """Layer sampling: message-flow graphs of GraphSAGE and of FreshGNN."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
+from refimpl.hints import Integers
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -16,6 +22,9 @@ from refimpl.lab.apps.conformance.graphs import (
 )
 from refimpl.lab.apps.conformance.worked import worked
 from refimpl.typed import TypedGraph
+
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
 
 HAND = worked("neighbors")
 
@@ -34,7 +43,7 @@ SHARED = {
 }
 
 
-def draw(graph, roots, fanouts, key):
+def draw(graph: Graph, roots: Integers, fanouts: Any, key: int) -> dict[str, Any]:
     """Return the arguments of `layer_sample`."""
     return {"graph": graph, "roots": np.array(roots, np.int64), "fanouts": fanouts, "key": key}
 
@@ -59,7 +68,15 @@ LAYER_SAMPLE = (
 )
 
 
-def batch(graph, roots, fanouts, seed=358, epoch=1, batch=2, **others):
+def batch(
+    graph: Graph,
+    roots: Integers,
+    fanouts: Any,
+    seed: int = 358,
+    epoch: float = 1,
+    batch: int = 2,
+    **others: Any,
+) -> dict[str, Any]:
     """Return the arguments of `sample_mfg`."""
     names = {"seed": seed, "epoch": epoch, "batch": batch}
     return {
@@ -178,7 +195,9 @@ SAMPLE_MFG = (
 )
 
 
-def batches(graph, roots, fanouts, first_batch=0, **others):
+def batches(
+    graph: Graph, roots: Sequence[Integers], fanouts: Any, first_batch: int = 0, **others: Any
+) -> dict[str, Any]:
     """Return the arguments of `sample_mfg_many`."""
     names = {"seed": 358, "epoch": 1, "first_batch": first_batch}
     batches = [np.array(one, np.int64) for one in roots]

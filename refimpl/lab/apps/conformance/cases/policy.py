@@ -1,8 +1,13 @@
 """Which embeddings are kept: the policies for accuracy and performance (FreshGNN, section 4)."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import DTypeLike
 
 from refimpl.block import MFG
+from refimpl.hints import Integers, Mask
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.inputs import block, changed, numbers
 from refimpl.lab.apps.conformance.worked import worked
@@ -23,13 +28,15 @@ SHARE_FLAGS = {
 STABLE = HAND["select_stable"][0].args
 
 
-def stable(id, score, ids, p, *flags, dtype=np.float64):
+def stable(
+    id: str, score: Any, ids: Integers, p: float, *flags: str, dtype: DTypeLike = np.float64
+) -> Case:
     """Return a case of `select_stable`."""
     args = {"score": np.array(score, dtype), "ids": np.array(ids, np.int64), "p": p}
     return Case(id, args, flags)
 
 
-def mfg(n, *layers, dead=0):
+def mfg(n: int, *layers: Sequence[Sequence[int]], dead: int = 0) -> MFG:
     """Return the MFG of n inputs with these rows for each layer; node v has id 10 v + 7."""
     blocks, sizes = [], [n]
     for rows in layers:
@@ -56,7 +63,7 @@ WITH_IDS = ROUNDED._replace(
 )
 
 
-def share(id, mfg, needed, *flags):
+def share(id: str, mfg: MFG, needed: Sequence[int] | Mask, *flags: str) -> Case:
     """Return a case of `fair_share`."""
     return Case(id, {"mfg": mfg, "needed": np.array(needed, np.bool_)}, flags)
 

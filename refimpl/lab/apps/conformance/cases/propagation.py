@@ -1,8 +1,12 @@
 """Products of a sparse and a dense matrix, and the same product in parts of the columns."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from refimpl.graph import transpose_perm
+from refimpl.graph import Graph, transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     ARROWS,
@@ -15,9 +19,12 @@ from refimpl.lab.apps.conformance.graphs import (
     STAR,
     directed,
 )
-from refimpl.lab.apps.conformance.inputs import PRUNED, changed, numbers
+from refimpl.lab.apps.conformance.inputs import PRUNED, FloatKind, changed, numbers
 from refimpl.lab.apps.conformance.worked import worked
 from refimpl.partition import Partition, partition_plan
+
+if TYPE_CHECKING:
+    from refimpl.block import Block
 
 HAND = worked("propagation")
 
@@ -36,14 +43,16 @@ PARTS = {
 }
 
 
-def product(graph, f, seed, dtype=np.float64):
+def product(
+    graph: Graph | Block, f: int, seed: int, dtype: FloatKind = np.float64
+) -> dict[str, Any]:
     """Return the arguments of `spmm` with thirds as numbers, so that sums round."""
     data = numbers(graph.e, seed, 1 / 3, dtype)
     X = numbers((graph.n_src, f), seed + 1, 1 / 3, dtype)
     return {"graph": graph, "data": data, "X": X}
 
 
-def with_dead_values(arguments):
+def with_dead_values(arguments: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of `spmm` with NaN where an entry belongs to no row."""
     pattern, data = arguments["graph"], arguments["data"].copy()
     bounds = zip(pattern.start, pattern.end, strict=True)
@@ -94,7 +103,7 @@ SPMM = (
 )
 
 
-def transposed(graph, f, seed, dtype=np.float64):
+def transposed(graph: Graph, f: int, seed: int, dtype: FloatKind = np.float64) -> dict[str, Any]:
     """Return the arguments of `spmm_t`."""
     arguments = product(graph, f, seed, dtype)
     arguments["G"] = arguments.pop("X")
@@ -129,12 +138,14 @@ SPMM_T = (
 )
 
 
-def plan(*starts, p=2):
+def plan(*starts: int, p: int = 2) -> Partition:
     """Return the Partition with these starts."""
     return Partition(np.array(starts), -(-(len(starts) - 1) // p), True)
 
 
-def in_parts(graph, f, seed, p, dtype=np.float64, **others):
+def in_parts(
+    graph: Graph | Block, f: int, seed: int, p: int, dtype: FloatKind = np.float64, **others: Any
+) -> dict[str, Any]:
     """Return the arguments of `feature_propagate`, cut for a cache of 128 bytes a lane."""
     arguments = product(graph, f, seed, dtype)
     word = np.dtype(dtype).itemsize

@@ -1,11 +1,20 @@
 """Draws of rows by weight and by time, and the places of what they meet."""
 
-import numpy as np
+from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from refimpl.hints import Integers
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import KARATE, NO_EDGES, NOTHING, PAW, STAR
 from refimpl.lab.apps.conformance.worked import worked
 from refimpl.samplers import EntryTable, build_entry_table
+
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
 
 HAND = worked("row_draws")
 FLAGS = {
@@ -18,23 +27,25 @@ FLAGS = {
 }
 
 
-def weights_of(graph):
+def weights_of(graph: Graph) -> NDArray[np.float64]:
     """Return weights, some of them 0."""
     return np.arange(graph.e) % 5 / 4
 
 
-def times_of(graph):
+def times_of(graph: Graph) -> NDArray[np.int64]:
     """Return times that ascend in each row, with ties."""
     place = np.arange(graph.e) - np.repeat(graph.start, graph.degrees())
     return place // 2
 
 
-def table(graph, **given):
+def table(graph: Graph, **given: Any) -> dict[str, Any]:
     """Return the arguments of `build_entry_table`."""
     return {"graph": graph, **given}
 
 
-def draw(graph, rows, fanout, own=None, **options):
+def draw(
+    graph: Graph, rows: Integers, fanout: float, own: Any = None, **options: Any
+) -> dict[str, Any]:
     """Return the arguments of `draw_rows`."""
     keys = np.arange(len(rows), dtype=np.uint64) + np.uint64(2**63)
     rows = np.array(rows, np.int64)
@@ -43,7 +54,7 @@ def draw(graph, rows, fanout, own=None, **options):
     }  # fmt: skip
 
 
-def weighed(graph):
+def weighed(graph: Graph) -> EntryTable:
     """Return a table with weights and times."""
     return build_entry_table(graph, weights=weights_of(graph), times=times_of(graph))
 

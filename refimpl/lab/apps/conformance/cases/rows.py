@@ -1,5 +1,7 @@
 """Operations on the rows of a layer's output: length 1, and dropout."""
 
+from typing import Any
+
 import numpy as np
 
 from refimpl.lab.apps.conformance.case import Case, Close, Kernel
@@ -33,7 +35,7 @@ DROPOUT = HAND["dropout"][0].args
 SQUARES = np.array([[7, 3, 2, 1, -1], [-1, 13, -2, 9, 1]], np.float32)
 
 
-def with_length_1(id, arguments, flags):
+def with_length_1(id: str, arguments: dict[str, Any], flags: tuple[str, ...]) -> Case:
     """Return a case of `row_l2_backward` for arguments of `row_l2_forward`."""
     out = row_l2_forward(**arguments)
     G = numbers(out.Y.shape, 90, dtype=out.Y.dtype)
@@ -41,7 +43,7 @@ def with_length_1(id, arguments, flags):
     return Case(id, {"out": out, "G": G, **options}, flags)
 
 
-L2_CASES = {
+L2_CASES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "rows": ({"X": numbers((5, 4), 10)}, ()),
     "zeros": ({"X": np.vstack([np.zeros((1, 3)), numbers((2, 3), 20)])}, ("FLOOR",)),
     "float32": ({"X": SQUARES}, ("FLOAT32",)),

@@ -1,5 +1,9 @@
 """Frontier sampling, plain and in weight classes; and from a seed to numbered subgraphs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from refimpl.lab.apps.conformance.case import Case, Kernel, flagged
 from refimpl.lab.apps.conformance.graphs import (
     KARATE,
@@ -14,9 +18,12 @@ from refimpl.lab.apps.conformance.graphs import (
 )
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.conformance.worked import worked
-from refimpl.lab.apps.stepper.recorder import record
+from refimpl.lab.apps.stepper.recorder import Stack, record
 from refimpl.samplers.frontier import frontier
 from refimpl.samplers.sampling import Sampler
+
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
 
 HAND = worked("samplers")
 
@@ -40,7 +47,7 @@ BUCKET_FLAGS = {
 }
 
 
-def options(graph, main, probe, m, n, **others):
+def options(graph: Graph, main: int, probe: int, m: int, n: int, **others: Any) -> dict[str, Any]:
     """Return the arguments of a frontier sampler."""
     return {"graph": graph, "main": main, "probe": probe, "m": m, "n": n, **others}
 
@@ -85,7 +92,7 @@ ERRORS = (
 )
 
 
-def generated():
+def generated() -> tuple[Case, ...]:
     """Return what every frontier sampler is tried on: the results come from the reference."""
     return (
         Case("all_are_roots", options(PAW, 8, 9, 4, 4)),
@@ -99,11 +106,11 @@ def generated():
     )
 
 
-def frontier_states(**arguments):
+def frontier_states(**arguments: Any) -> list[dict[str, Any]]:
     """Return the frontier, slot by slot, and the sample: before the first step and after each."""
-    states: list[dict] = []
+    states: list[dict[str, Any]] = []
 
-    def view(stack):
+    def view(stack: Stack) -> dict[str, Any]:
         seen = stack[0].variables
         if "Vs" in seen and len(seen["pushed"]) == len(states):
             states.append({"frontier": seen["FS"].tolist(), "sample": sorted(seen["Vs"])})
@@ -124,7 +131,9 @@ BUCKET = flagged(
 )
 
 
-def many(graph, sampler, rng, first, count, **others):
+def many(
+    graph: Graph, sampler: Any, rng: Any, first: int, count: int, **others: Any
+) -> dict[str, Any]:
     """Return the arguments of `sample_many`."""
     arguments = {"graph": graph, "sampler": sampler, "rng": rng, "first": first, "count": count}
     return {**arguments, **others}

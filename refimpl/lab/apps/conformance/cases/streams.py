@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from refimpl.hints import Words
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import ids
 from refimpl.lab.apps.conformance.worked import worked
@@ -20,7 +21,7 @@ FLAGS = {
 }
 
 
-def words(*values):
+def words(*values: int) -> Words:
     """Return 64-bit words, as `mix` takes them."""
     return np.array(values, np.uint64)
 

@@ -1,8 +1,11 @@
 """R-GCN, forward and backward: the model of FreshGNN for typed graphs."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
-from refimpl.adjacency import row_norm
+from refimpl.adjacency import Adjacency, row_norm
 from refimpl.graph import transpose_perm
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3, undirected
@@ -35,7 +38,16 @@ BACK = HAND["rgcn_backward"][0].args
 FIRST, WEIGHTS, OUTPUT = BY_HAND["A"][0], BY_HAND["W"], BACK["out"]
 
 
-def rgcn(A, f, h, *, seed, bases=0, bias=False, **options):
+def rgcn(
+    A: Sequence[Adjacency],
+    f: int,
+    h: int,
+    *,
+    seed: int,
+    bases: int = 0,
+    bias: bool = False,
+    **options: Any,
+) -> dict[str, Any]:
     """Return the arguments of `rgcn_forward`, in float64."""
     arguments = {
         "A": A,

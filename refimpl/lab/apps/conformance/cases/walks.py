@@ -1,5 +1,9 @@
 """The static samplers: random edges, random walks and fires."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.graphs import (
     KARATE,
@@ -15,6 +19,9 @@ from refimpl.lab.apps.conformance.graphs import (
 )
 from refimpl.lab.apps.conformance.worked import worked
 
+if TYPE_CHECKING:
+    from refimpl.graph import Graph
+
 HAND = worked("walks")
 
 ALIAS = {"ALIAS": "Edges come from an alias table: its order of operations is part of the result."}
@@ -25,12 +32,12 @@ WHOLE = {"WHOLE": "The budget is at least the number of nodes: all of them are i
 ON_P_F = {"TIE": "A draw equal to p_f: the fire ends. Only a draw below p_f burns on."}
 
 
-def options(graph, main, **others):
+def options(graph: Graph | None, main: float, **others: Any) -> dict[str, Any]:
     """Return the arguments of a static sampler."""
     return {"graph": graph, "main": main, **others}
 
 
-def errors(**others):
+def errors(**others: Any) -> tuple[Case, ...]:
     """Return the calls that every static sampler refuses; `others` are legal options."""
     return (
         *(

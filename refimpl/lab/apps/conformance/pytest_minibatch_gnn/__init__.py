@@ -10,7 +10,11 @@ also take a program of any language, as ``cmd:PROGRAM``.
 Nothing of minibatch-gnn is imported until one of these options is given.
 """
 
+from __future__ import annotations
+
 import re
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -19,7 +23,7 @@ PROGRAM = "cmd:"
 COMMA = re.compile(r""",(?=(?:[^'"]|'[^']*'|"[^"]*")*$)""")  # outside of quotes
 
 
-def pytest_addoption(parser):
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the two options."""
     group = parser.getgroup("minibatch-gnn")
     group.addoption(
@@ -36,7 +40,7 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_configure(config):
+def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that would do nothing, and what cannot be imported."""
     config.addinivalue_line("markers", "gnn_conformance: a case of the test vectors")
     names = implementations(config)
@@ -59,7 +63,7 @@ def pytest_configure(config):
             )
 
 
-def pytest_generate_tests(metafunc):
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test with the argument `gnn` on each implementation."""
     if "gnn" not in metafunc.fixturenames:
         return
@@ -72,7 +76,7 @@ def pytest_generate_tests(metafunc):
 
 
 @pytest.fixture(scope="session")
-def gnn(request):
+def gnn(request: pytest.FixtureRequest) -> ModuleType:
     """An implementation of minibatch-gnn, with all public names; --impl says which."""
     if not hasattr(request, "param"):
         pytest.fail("the fixture `gnn` needs --impl NAME", pytrace=False)
@@ -80,25 +84,27 @@ def gnn(request):
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session, config, items):
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Add the test vectors, before -k and -m choose."""
     if config.getoption(CONFORMANCE):
         from refimpl.lab.apps.conformance.testing import Vectors
 
         for name in implementations(config):
-            found = list(Vectors.of(session, name).collect())
+            found: list[Any] = list(Vectors.of(session, name).collect())
             items.extend(found)
             report = pytest.CollectReport(f"gnn-conformance/{name}", "passed", None, found)
             config.hook.pytest_collectreport(report=report)  # so that they are counted
 
 
-def implementations(config):
+def implementations(config: pytest.Config) -> list[str] | Any:
     """Return the names that --impl gives, or None without the option."""
     given = config.getoption(OPTION)
     return None if given is None else [name.strip() for name in COMMA.split(given)]
 
 
-def _loaded(name):
+def _loaded(name: str) -> ModuleType:
     """Return the implementation of this name; one that cannot be had is bad usage."""
     from refimpl.lab.apps.errors import UserError
     from refimpl.lab.apps.options import load_implementation

@@ -6,7 +6,7 @@ import pkgutil
 from refimpl.lab.apps.stepper.recipe import Recipe
 
 
-def recipes():
+def recipes() -> dict[str, Recipe]:
     """Return name -> Recipe of all steppers, sorted by name."""
     found: dict[str, Recipe] = {}
     for module in pkgutil.iter_modules(__path__, f"{__name__}."):

@@ -1,6 +1,12 @@
 """Steppers of the frontier sampler on the Dashboards of both papers."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.lab.apps.stepper.course import ETA, SEED
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
@@ -18,8 +24,15 @@ from refimpl.lab.apps.stepper.recipes.samplers import (
     roots_state,
 )
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recorder import Stack
+    from refimpl.samplers.dashboard import SlotDashboard
+    from refimpl.samplers.pin_tile import Dashboard
 
-def moving_on_board(stack, run, board):
+
+def moving_on_board(
+    stack: Stack, run: dict[str, Any], board: SlotDashboard | Dashboard
+) -> tuple[Any, Any]:
     """Return the node popped now and the node pushed now, each None if there is none."""
     pop = stack.within(f"{type(board).__name__}.pop_frontier")
     if pop:
@@ -30,7 +43,7 @@ def moving_on_board(stack, run, board):
     return run.get("v_pop"), run.get("v_new")
 
 
-def board_counters(board):
+def board_counters(board: object) -> dict[str, int]:
     """Return the state of the panel "counters" of a Dashboard."""
     names = {
         "probes": "probes",
@@ -42,17 +55,17 @@ def board_counters(board):
     return {"valid": getattr(board, "valid", 0)} | {names[name]: counts[name] for name in names}
 
 
-def probed(pop, idx):
+def probed(pop: dict[str, Any], idx: str) -> dict[int, str]:
     """Return entry -> mark: where the pop under way, of these variables, probes now."""
     return {pop[idx]: "probe"} if pop and idx in pop else {}
 
 
-def plain(value):
+def plain(value: Any) -> int | None:
     """Return a number of an array as it is drawn: None for the -1 where nobody owns the place."""
     return None if value == -1 else int(value)
 
 
-def view_pin_tile(stack):
+def view_pin_tile(stack: Stack) -> dict[str, Any]:
     """Return the panel states of the recipe "pin_tile"."""
     run = stack.within("pin_tile")
     if not run:
@@ -74,7 +87,9 @@ def view_pin_tile(stack):
     }
 
 
-def tiles_on_graph(stack, run, board, tiles):
+def tiles_on_graph(
+    stack: Stack, run: dict[str, Any], board: Dashboard, tiles: Sequence[int]
+) -> dict[str, Any]:
     """Return the state of the panel "graph": each node of the frontier with its tiles."""
     whole = hasattr(board, "counts")  # the constructor is through
     live = [t for t in tiles if not whole or t in board.DB]
@@ -86,7 +101,7 @@ def tiles_on_graph(stack, run, board, tiles):
     return nodes_state(frontier or run["FS"], run["Vs"], now, notes)
 
 
-def boards_of_pins(stack, board):
+def boards_of_pins(stack: Stack, board: Dashboard) -> dict[str, list[list[Any]]]:
     """Return the rows of the Dashboard and, while it is cleaned up, of the new one."""
     pop, cleanup = stack.within("Dashboard.pop_frontier"), stack.within("Dashboard.cleanup")
     rows = {"DB": pins(getattr(board, "DB", ()), probed(pop, "idx"))}
@@ -95,12 +110,12 @@ def boards_of_pins(stack, board):
     return rows
 
 
-def pins(DB, marks):
+def pins(DB: Iterable[Any], marks: Mapping[int, str]) -> list[list[Any]]:
     """Return the cells of a Dashboard whose entries are tiles."""
     return [cell(plain(t), plain(t), marks.get(k, "")) for k, t in enumerate(DB)]
 
 
-def index_array(board, columns):
+def index_array(board: Any, columns: int | None) -> list[list[Any]]:
     """Return the state of the panel "IA"; `columns` are in use, and the entry behind is marked."""
     rows = {}
     if hasattr(board, "IA_start"):
@@ -116,15 +131,15 @@ def index_array(board, columns):
 class Unfinished:
     """The Dashboard of three slots while `first_dashboard` still fills its arrays."""
 
-    DB: np.ndarray
+    DB: NDArray[Any]
 
-    def __init__(self, variables):
+    def __init__(self, variables: dict[str, Any]) -> None:
         for name in ("DB", "IA_start", "IA_live"):
             if (array := known(variables, name)) is not None:
                 setattr(self, name, array)
 
 
-def view_dashboard(stack):
+def view_dashboard(stack: Stack) -> dict[str, Any]:
     """Return the panel states of the recipe "dashboard"."""
     run = stack.within("dashboard")
     if not run:
@@ -143,7 +158,9 @@ def view_dashboard(stack):
     }
 
 
-def columns_on_graph(stack, run, board):
+def columns_on_graph(
+    stack: Stack, run: dict[str, Any], board: SlotDashboard | Unfinished
+) -> dict[str, Any]:
     """Return the state of the panel "graph" of the Dashboard of three slots."""
     if isinstance(board, Unfinished):
         return nodes_state(run["FS"].tolist(), run["Vs"])
@@ -151,14 +168,16 @@ def columns_on_graph(stack, run, board):
     return nodes_state(frontier, run["Vs"], moving_on_board(stack, run, board))
 
 
-def boards_of_slots(stack, board):
+def boards_of_slots(stack: Stack, board: object) -> dict[str, list[list[Any]]]:
     """Return the rows of the Dashboard and, while it is cleaned up, of the new one."""
     pop, cleanup = stack.within("SlotDashboard.pop_frontier"), stack.within("SlotDashboard.cleanup")
     rows = slots(getattr(board, "DB", None), probed(pop, "idx_p"))
     return rows | slots(cleanup.get("DB_new"), {}, "new ")
 
 
-def slots(DB, marks, prefix=""):
+def slots(
+    DB: NDArray[Any] | None, marks: Mapping[int, str], prefix: str = ""
+) -> dict[str, list[list[Any]]]:
     """Return the rows of a Dashboard of three slots; the cells of one column have one colour."""
     if DB is None:
         return {}

@@ -1,11 +1,22 @@
 """FreshGNN's cache of embeddings and features, in five iterations with made-up gradients."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 import refimpl
+from refimpl.hints import Ids
 from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, MAP, POLICY, SLOTS, cache_states
 from refimpl.lab.apps.stepper.course import FEATURES, six_nodes
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe
+
+if TYPE_CHECKING:
+    from refimpl.block import MFG, Block
+    from refimpl.history.iteration import FreshStep
+    from refimpl.lab.apps.stepper.recorder import Stack
 
 T_STALE, STABLE, WIDTH, FLOATS = 2, 0.5, 2, 10
 NORMS = (  # of the gradients of nodes 0 to 3 in layer 1, iteration by iteration
@@ -20,22 +31,22 @@ NORMS = (  # of the gradients of nodes 0 to 3 in layer 1, iteration by iteration
 class MadeUp:
     """A model whose rows tell node and iteration, 3.1 for node 3 in iteration 1."""
 
-    def __init__(self, mfg, i):
+    def __init__(self, mfg: MFG, i: int) -> None:
         self.mfg, self.i = mfg, i
 
-    def forward(self, l, block, nodes, H):
+    def forward(self, l: int, block: Block, nodes: Ids, H: NDArray[Any]) -> NDArray[Any]:
         rows = nodes[: block.n_dst]  # what is computed stands first below
         return np.repeat(rows + self.i / 10, WIDTH).reshape(-1, WIDTH)
 
-    def loss(self, H, nodes):
+    def loss(self, H: NDArray[Any], nodes: Ids) -> tuple[float, NDArray[Any]]:
         return 1.0, np.zeros_like(H)
 
-    def backward(self, l, G):
+    def backward(self, l: int, G: NDArray[Any]) -> NDArray[Any] | None:
         norms = np.array(NORMS[self.i])[self.mfg.nodes[1]]
         return np.stack([norms, np.zeros(len(norms))], 1) if l == 2 else None
 
 
-def new_cache():
+def new_cache() -> refimpl.BidirectionalCache:
     """Return the cache of the worked example, with the features of all six nodes but one."""
     cache = refimpl.BidirectionalCache(
         n=6, d=WIDTH, h=WIDTH, layers=1, floats=FLOATS, t_stale=T_STALE, dtype="float64"
@@ -44,12 +55,12 @@ def new_cache():
     return cache
 
 
-def root_0():
+def root_0() -> MFG:
     """Return the message-flow graph of node 0: two layers, all neighbours."""
     return refimpl.sample_mfg(six_nodes(), np.array([0]), (-1, -1), seed=7, epoch=0, batch=0)
 
 
-def five_iterations(seed):
+def five_iterations(seed: object) -> tuple[refimpl.BidirectionalCache, list[FreshStep]]:
     """Return the cache after five iterations on node 0, and what each of them returned.
 
     Nothing is random: `seed` is there as in the other recipes.
@@ -70,7 +81,7 @@ def five_iterations(seed):
     return cache, steps
 
 
-def view_cache(stack):
+def view_cache(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `CACHE`."""
     now = stack.within("fresh_iteration")
     if not now:

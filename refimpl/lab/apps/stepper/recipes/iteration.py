@@ -1,5 +1,9 @@
 """One whole iteration of FreshGNN in a training run on the six nodes."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import refimpl
 from refimpl.lab.apps.stepper.cache_pictures import LOOKUP, POLICY, SLOTS, cache_states
 from refimpl.lab.apps.stepper.course import six_nodes, tail_dataset
@@ -8,12 +12,17 @@ from refimpl.lab.apps.stepper.recipe import Panel, Recipe
 from refimpl.lab.apps.stepper.recipes.pruning import view_pruning
 from refimpl.lab.backend import find
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recorder import Stack
+    from refimpl.lab.training.methods.base import Step
+    from refimpl.lab.training.trainer import Trainer
+
 BEFORE = 6  # iterations that are not shown: an epoch, one for each node
 BUFFER = 80  # bytes: five rows of two doubles, embeddings or features
 LAYERS = 2
 
 
-def seventh_iteration(seed):
+def seventh_iteration(seed: int) -> tuple[Any, ...]:
     """Return loss, counts and gradients of an iteration whose cache six others have filled."""
     method = refimpl.methods.Fresh(
         batch_size=1,
@@ -31,12 +40,12 @@ def seventh_iteration(seed):
     return step.loss, step.counts, list(step.gradients.items())
 
 
-def one_iteration(trainer):
+def one_iteration(trainer: Trainer) -> Step:
     """Return what one more iteration of a trainer returns: this one is shown."""
     return trainer.step()
 
 
-def view_iteration(stack):
+def view_iteration(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `ITERATION`."""
     now, opened = stack.within("fresh_iteration"), stack.within("FreshIterations.open_iteration")
     if not now:
@@ -46,7 +55,7 @@ def view_iteration(stack):
     return {panel.id: states[panel.id] for panel in PANELS if panel.id in states}
 
 
-def counters_state(now, opened):
+def counters_state(now: dict[str, Any], opened: dict[str, Any]) -> dict[str, int]:
     """Return the state of the panel "counters"."""
     cache = now["cache"]
     counters = {"inputs sampled": 0, "needed": 0, "held": 0, "loaded": 0}
@@ -65,7 +74,7 @@ def counters_state(now, opened):
     return counters | {"admitted": cache.admitted, "evicted": cache.evicted}
 
 
-def every_flow():
+def every_flow() -> dict[str, Any]:
     """Return the picture of all nodes in all layers, and of all that may be sources of others."""
     graph = six_nodes()
     edges = []

@@ -1,5 +1,9 @@
 """The subgraph pool between the samplers and the training loop."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import refimpl
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, tail_dataset
 from refimpl.lab.apps.stepper.recipe import (
@@ -14,17 +18,20 @@ from refimpl.lab.apps.stepper.recipe import (
 from refimpl.lab.backend import find
 from refimpl.lab.training.methods.graph import SampledGraph
 
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recorder import Stack
+
 SIZE = 3
 
 
-def train_from_pool(seed):
+def train_from_pool(seed: int) -> Any:
     """Return four epochs of training on subgraphs of the six nodes, three drawn at a time."""
     method = SampledGraph(sampler=refimpl.Sampler("pin_tile", m=2, n=4), pool=SIZE)
     config = refimpl.TrainConfig(method=method, layers=1, hidden=2, epochs=4, rng=seed)
     return find(refimpl, "train")(tail_dataset(), config)
 
 
-def numbered(stack):
+def numbered(stack: Stack) -> tuple[int, list[Any], list[Any]]:
     """Return the first subgraph's number, those in the pool, and those sampled but not yet in it.
 
     What left the pool was used, but for those dropped when it was closed.
@@ -39,7 +46,7 @@ def numbered(stack):
     return first, list(pool.waiting), [] if pool.waiting else new
 
 
-def view_pool(stack):
+def view_pool(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `POOL`."""
     trainer = stack.local("trainer")
     if trainer is None:
@@ -53,12 +60,14 @@ def view_pool(stack):
     }
 
 
-def loss_state(loss):
+def loss_state(loss: float) -> dict[str, float]:
     """Return the state of the panel "loss"."""
     return {"loss": round(float(loss), 4)}
 
 
-def pool_states(trainer, first, waiting, new, training):
+def pool_states(
+    trainer: Any, first: int, waiting: list[Any], new: list[Any], training: bool
+) -> dict[str, Any]:
     """Return the states of the panels that show the subgraphs by number."""
     marks = ["used"] * first + ["waits"] * len(waiting) + ["new"] * len(new)
     marks += ["dropped"] * (trainer.iterations.pool.next_q - len(marks))
@@ -80,7 +89,7 @@ def pool_states(trainer, first, waiting, new, training):
     }
 
 
-def nodes_on_graph(sampling, minibatch):
+def nodes_on_graph(sampling: dict[str, Any], minibatch: dict[str, Any]) -> dict[str, Any] | None:
     """Return the state of the panel "graph": the subgraph just sampled, or trained on."""
     nodes, role = sampling.get("nodes"), "sampled"
     if "sub" in minibatch:

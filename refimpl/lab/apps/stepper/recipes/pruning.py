@@ -1,9 +1,13 @@
 """Pruning of a message-flow graph below what is cached."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 import refimpl
-from refimpl.history.pruning import prune_mfg
+from refimpl.history.pruning import PruneResult, prune_mfg
 from refimpl.lab.apps.stepper.course import FEATURES
 from refimpl.lab.apps.stepper.flow_pictures import (
     ROLES,
@@ -16,10 +20,15 @@ from refimpl.lab.apps.stepper.flow_pictures import (
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell
 from refimpl.lab.apps.stepper.recipes.history import STABLE, MadeUp, new_cache, root_0
 
+if TYPE_CHECKING:
+    from refimpl.block import MFG
+    from refimpl.history.iteration import FreshStep
+    from refimpl.lab.apps.stepper.recorder import Stack
+
 CACHED, MORE = (3,), (1, 3)  # nodes of layer 1 that the cache has, in the iteration and after it
 
 
-def prune_thrice(seed):
+def prune_thrice(seed: object) -> tuple[FreshStep, PruneResult, PruneResult]:
     """Return an iteration with node 3 in the cache, and what two more prunings leave.
 
     These have node 1 in the cache, too, and are in CSR2 and, to compare, in CSR. Nothing is
@@ -42,7 +51,7 @@ def prune_thrice(seed):
     return step, csr2, csr
 
 
-def view_pruning(stack):
+def view_pruning(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `PRUNING`."""
     iteration, run = stack.within("fresh_iteration"), stack.within("prune_mfg")
     if not run:
@@ -56,7 +65,7 @@ def view_pruning(stack):
     }
 
 
-def iteration_on_graph(iteration):
+def iteration_on_graph(iteration: dict[str, Any]) -> dict[str, Any] | None:
     """Return the state of the graph in an iteration, with these variables, before and after."""
     if "mfg" not in iteration:
         return None
@@ -75,7 +84,7 @@ def iteration_on_graph(iteration):
     return flow_state(mfg, live, comp, loaded="H" in iteration)
 
 
-def pruning_on_graph(run):
+def pruning_on_graph(run: dict[str, Any]) -> dict[str, Any]:
     """Return the state of the graph while `prune_mfg` runs, with the variables `run`."""
     mfg, top = run["mfg"], len(run["mfg"].blocks)
     live, comp = by_layer(run.get("live", []), top), by_layer(run.get("comp", []), top)
@@ -99,7 +108,7 @@ def pruning_on_graph(run):
     return flow_state(mfg, live, comp, hits=hits, edges=edges)
 
 
-def _work(driver, run):
+def _work(driver: dict[str, Any], run: dict[str, Any]) -> dict[str, int]:
     """Return what removing entries has cost so far, in the layouts that were used."""
     counts = {}
     for layout in dict.fromkeys(("csr2", "csr", run["layout"])):
@@ -112,7 +121,9 @@ def _work(driver, run):
     return counts
 
 
-def _removal(run, removal):
+def _removal(
+    run: Any, removal: dict[str, Any]
+) -> tuple[list[list[Any]] | None, list[list[Any]] | None]:
     """Return the states of a block's row bounds and entries; row i of `removal` goes now."""
     if "block" not in run:
         return None, None
@@ -163,7 +174,7 @@ ENTRIES = Panel(
 )
 
 
-def flow_panel(mfg):
+def flow_panel(mfg: MFG) -> Panel:
     """Return the panel of a message-flow graph."""
     edges = [edge for layer in range(1, len(mfg.nodes)) for edge in flow_edges(mfg, layer)]
     return Panel(

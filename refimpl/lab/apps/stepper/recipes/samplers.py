@@ -1,7 +1,12 @@
 """Steppers of the frontier sampler: as a list, and on both Dashboards."""
 
-from collections import Counter
+from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from refimpl.hints import Ids
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, SEED, M, N, six_nodes
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
@@ -15,6 +20,10 @@ from refimpl.lab.apps.stepper.recipe import (
 from refimpl.samplers.sampling import Sampler, sample_many
 from refimpl.streams import Stream, uniform
 
+if TYPE_CHECKING:
+    from refimpl.graph import Subgraph
+    from refimpl.lab.apps.stepper.recorder import Stack
+
 ROLES = {
     "frontier": ("F", "frontier"),
     "popped": ("P", "popped"),
@@ -24,17 +33,17 @@ ROLES = {
 SAMPLE = "refimpl.samplers.sampling:sample_one"
 
 
-def drawn_by(sampler, **options):
+def drawn_by(sampler: str, **options: Any) -> Callable[[int], Subgraph]:
     """Return the call of a recipe: subgraph 0 of a run, as `sample_many` draws it."""
 
-    def call(seed):
+    def call(seed: int) -> Subgraph:
         graph = six_nodes()
         return sample_many(graph, Sampler(sampler, m=M, n=N, **options), seed, 0, 1)[0]
 
     return call
 
 
-def graph_panel():
+def graph_panel() -> Panel:
     """Return the panel "graph": the nodes and what they are to the sampler."""
     return Panel(
         "graph",
@@ -55,12 +64,12 @@ DRAWS = Panel(
 )
 
 
-def counters_panel(names):
+def counters_panel(names: str) -> Panel:
     """Return the panel "counters"; `names` says what is counted."""
     return Panel("counters", "counters", "Counted so far", f"What the sampler counts: {names}.")
 
 
-def draws_state(stack):
+def draws_state(stack: Stack) -> list[list[list[Any]]] | None:
     """Return the state of `DRAWS`, or None before there are streams."""
     streams = {"main": stack.local("main"), "probe": stack.local("probe")}
     if not all(isinstance(stream, Stream) for stream in streams.values()):
@@ -71,7 +80,12 @@ def draws_state(stack):
     )
 
 
-def nodes_state(frontier, sampled, now=(None, None), notes=()):
+def nodes_state(
+    frontier: Iterable[int],
+    sampled: Iterable[int],
+    now: tuple[Any, Any] = (None, None),
+    notes: Mapping[int, str] | tuple[()] = (),
+) -> dict[str, Any]:
     """Return the state of `graph_panel`; `now` is the node popped and the node pushed, or None."""
     popped, pushed = now
     roles = dict.fromkeys(map(int, sampled), "sampled")
@@ -85,19 +99,19 @@ def nodes_state(frontier, sampled, now=(None, None), notes=()):
     return graph_state(roles, notes=notes, edges=edge)
 
 
-def subgraph_state(nodes):
+def subgraph_state(nodes: Ids) -> dict[str, Any]:
     """Return the state of `graph_panel` when the sample is complete."""
     inside = set(nodes.tolist())
     edges = [(u, v) for u, v in EDGES if u in inside and v in inside]
     return graph_state(dict.fromkeys(inside, "sampled"), edges=edges)
 
 
-def known(variables, name):
+def known(variables: dict[str, Any], name: str) -> Any:
     """Return a variable; None if it is not set yet, or the function has none of this name."""
     return dict.get(variables, name)
 
 
-def view_frontier(stack):
+def view_frontier(stack: Stack) -> dict[str, Any]:
     """Return the panel states of the recipe "frontier"."""
     run = stack.within("frontier")
     if not run:
@@ -112,19 +126,19 @@ def view_frontier(stack):
     }
 
 
-def slot_of(run):
+def slot_of(run: dict[str, Any]) -> int | None:
     """Return the slot that was drawn last, or None."""
     return int(run["slot"]) if "slot" in run else None
 
 
-def walk_on_graph(run):
+def walk_on_graph(run: dict[str, Any]) -> dict[str, Any]:
     """Return the state of `graph_panel` in a step of the list of the frontier."""
     now = moving(run, len(run["popped"]), run["probe"].c, slot_of(run))
     repeated = {v: f"×{k}" for v, k in Counter(run["FS"].tolist()).items() if k > 1}
     return nodes_state(run["FS"], run.get("Vs", ()), now, repeated)
 
 
-def frontier_state(run):
+def frontier_state(run: dict[str, Any]) -> list[list[Any]]:
     """Return the state of the panel "frontier"."""
     FS, slot = run["FS"], slot_of(run)
     cumulative = run.get("cumulative", [None] * len(FS))
@@ -135,7 +149,7 @@ def frontier_state(run):
     )
 
 
-def moving(run, done, drawn, slot):
+def moving(run: dict[str, Any], done: int, drawn: int, slot: int | None) -> tuple[Any, Any]:
     """Return the node popped now and the node pushed now, each None if there is none.
 
     A variable keeps its value into the next step of the sampler; how many draws the streams
@@ -148,12 +162,12 @@ def moving(run, done, drawn, slot):
     return run["FS"][slot], None
 
 
-def roots_state(run):
+def roots_state(run: dict[str, Any]) -> dict[str, Any]:
     """Return the state of `graph_panel` while the roots are drawn."""
     return nodes_state(run.get("FS", ()), run.get("Vs", ()))
 
 
-def after_sampling(stack):
+def after_sampling(stack: Stack) -> dict[str, Any]:
     """Return the panel states once the sampler has returned: the subgraph."""
     sample = stack.local("sample")
     return {} if sample is None else {"graph": subgraph_state(sample.nodes)}

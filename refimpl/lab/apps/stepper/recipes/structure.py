@@ -1,9 +1,16 @@
 """Transposing by permutation, and feature propagation in parts."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
 from refimpl.adjacency import row_norm
-from refimpl.graph import transpose_perm
+from refimpl.graph import Graph, transpose_perm
+from refimpl.hints import Absent, Ids, Int, Positions
 from refimpl.lab.apps.stepper.course import EDGES, PLACES, six_nodes
 from refimpl.lab.apps.stepper.recipe import (
     Panel,
@@ -14,12 +21,18 @@ from refimpl.lab.apps.stepper.recipe import (
     graph_state,
     table_state,
 )
-from refimpl.partition import MODES, feature_propagate, partition_order, partition_plan
+from refimpl.partition import MODES, Partition, feature_propagate, partition_order, partition_plan
+
+if TYPE_CHECKING:
+    from refimpl.lab.apps.stepper.recorder import Stack
+
+Variables: TypeAlias = Any  # those of a call, by name
+Rows: TypeAlias = dict[str, list[list[Any]]]  # of cells
 
 FIRST_VALUE = 10  # of the matrix whose transpose is shown: no value can be taken for a position
 
 
-def transpose_and_back(seed):
+def transpose_and_back(seed: object) -> tuple[Ids, NDArray[Any], NDArray[Any]]:
     """Return the permutation of the six nodes' graph, and values transposed once and twice.
 
     Nothing is random: `seed` is there as in the other recipes.
@@ -31,7 +44,7 @@ def transpose_and_back(seed):
     return perm, data_t, data_t[perm]
 
 
-def view_transpose(stack):
+def view_transpose(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `TRANSPOSE`."""
     graph = stack.local("graph")
     if graph is None or ("data" not in stack[0].variables and stack[0].name != "transpose_perm"):
@@ -46,13 +59,13 @@ def view_transpose(stack):
     }
 
 
-def under_way(graph, run):
+def under_way(graph: Graph, run: Variables) -> int | None:
     """Return the entry that is read now, None between two rows; see `view_transpose`."""
     v, j = run.get("v"), run.get("j")
     return j if j is not None and graph.indptr[v] <= j < graph.indptr[v + 1] else None
 
 
-def matrix_state(graph, run, perm):
+def matrix_state(graph: Graph, run: Variables, perm: NDArray[Any]) -> list[list[Any]]:
     """Return the state of the panel "entries"."""
     moved = perm >= 0
     row = np.repeat(np.arange(graph.n), graph.degrees())
@@ -79,7 +92,7 @@ def matrix_state(graph, run, perm):
     )
 
 
-def pointers_state(graph, ptr):
+def pointers_state(graph: Graph, ptr: Positions | None) -> list[list[Any]]:
     """Return the state of the panel "pointers"."""
     rows = {"indptr": [cell(k) for k in graph.indptr]}
     if ptr is not None:
@@ -88,7 +101,7 @@ def pointers_state(graph, ptr):
     return array_state(**rows)
 
 
-def entry_on_graph(run, j):
+def entry_on_graph(run: Variables, j: int | None) -> dict[str, Any]:
     """Return the state of the panel "graph": the row that is read, and the column of entry j."""
     v, u = run.get("v"), run.get("u")
     moving = j is not None and u == run["graph"].indices[j]
@@ -158,7 +171,9 @@ COLUMNS, LANES, CACHE, WORD = 6, 3, 48, 8
 ORDERS = "ipdps", "jpdc", "five"  # columns of the table of orders
 
 
-def propagate_in_parts(seed):
+def propagate_in_parts(
+    seed: object,
+) -> tuple[Partition, Partition, NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Return the plans, the orders and A X of the worked example: 6 nodes, 6 columns, 3 lanes.
 
     Nothing is random: `seed` is there as in the other recipes.
@@ -175,12 +190,12 @@ def propagate_in_parts(seed):
     return paper, plan, neighbours, five, Y
 
 
-def part_of(starts):
+def part_of(starts: Positions) -> Positions:
     """Return which part each column is in."""
     return np.searchsorted(starts, np.arange(COLUMNS), side="right") - 1
 
 
-def view_partition(stack):
+def view_partition(stack: Stack) -> dict[str, Any]:
     """Return the states of the panels of `PARTITION`."""
     outer = stack.within("propagate_in_parts")
     planning = stack.within("partition_plan")
@@ -196,14 +211,14 @@ def view_partition(stack):
     }
 
 
-def _part_on_graph(run):
+def _part_on_graph(run: Variables) -> dict[str, Any]:
     """Return the state of the panel "graph": the row that is added to, and its source."""
     _, v, u = _place(run)
     roles = {node: role for node, role in ((v, "row"), (u, "source")) if node is not None}
     return graph_state(roles, edges=() if u is None else ((v, u),))
 
 
-def entries_read(outer, run):
+def entries_read(outer: Variables, run: Variables) -> Int | Any:
     """Return how many entries of the graph have been read, over all parts so far."""
     graph = outer["graph"]
     if "lanes" not in run:
@@ -216,7 +231,9 @@ def entries_read(outer, run):
     return graph.e * before + (graph.start[v] if u is None else run["j"] + 1)
 
 
-def _starts(outer, planning, mode):
+def _starts(
+    outer: Variables, planning: Variables, mode: str
+) -> tuple[Partition | None, Positions | Absent]:
     """Return the plan of a mode, if it is made, and where its parts start, as far as known."""
     plan = outer.get({"paper": "paper", "columns": "plan"}[mode])
     if plan is not None:
@@ -224,7 +241,7 @@ def _starts(outer, planning, mode):
     return None, planning.get("starts") if planning.get("mode") == mode else None
 
 
-def _parts(outer, planning):
+def _parts(outer: Variables, planning: Variables) -> Rows:
     """Return the rows that show where the parts begin."""
     rows = {}
     for mode in MODES[::-1]:
@@ -235,7 +252,7 @@ def _parts(outer, planning):
     return rows
 
 
-def _plans(outer, planning):
+def _plans(outer: Variables, planning: Variables) -> Iterator[list[list[Any]]]:
     """Yield a row for each plan."""
     for mode in MODES[::-1]:
         plan, starts = _starts(outer, planning, mode)
@@ -246,7 +263,7 @@ def _plans(outer, planning):
         yield [cell(value) for value in (mode, parts, widths, rounds, fits)]
 
 
-def _order(outer, ordering, run):
+def _order(outer: Variables, ordering: Variables, run: Variables) -> list[list[list[Any]]]:
     """Return the state of the orders; "now" stands at the part that is worked on."""
     shown = {
         name: outer.get(variable) for name, variable in (("ipdps", "neighbours"), ("five", "five"))
@@ -269,7 +286,7 @@ def _order(outer, ordering, run):
     return table_state(rows)
 
 
-def _place(run):
+def _place(run: Variables) -> tuple[Any, Any, Any]:
     """Return (part, v, u) as far as they are those of the work under way, not left over."""
     part, i, Y = run.get("part"), run.get("i"), run.get("Y")
     if part is None or part.start != run["starts"][i]:
@@ -281,7 +298,7 @@ def _place(run):
     return part, v, int(graph.indices[j]) if begun else None
 
 
-def _values(outer, run):
+def _values(outer: Variables, run: Variables) -> Rows:
     """Return the rows that show what is read of X, and Y = A X so far."""
     part, _, u = _place(run)
     X, Y = outer.get("X"), run.get("Y", outer.get("Y"))
