@@ -35,13 +35,13 @@ Others
 `Sparse`: an `Adjacency` instead of an array, as the input of a first layer. A checker takes it for
 any array.
 
-`FilePath`: a str or a path object. `SampleMode`: a mode of `sample_mfg`. `bound`: the decorator of
-functions that take an implementation.
+`FilePath`: a str or a path object. `SampleMode`: a mode of `sample_mfg`. `SamplerOptions`: the
+options of the samplers, by name. `bound`: the decorator of functions that take an implementation.
 """
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Literal, ParamSpec, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,7 @@ __all__ = [
     "Positions",
     "Reals",
     "Rng",
+    "SamplerOptions",
     "SampleMode",
     "Sparse",
     "Table",
@@ -118,6 +119,26 @@ FilePath: TypeAlias = str | os.PathLike[str]
 SampleMode: TypeAlias = Literal[
     "layered", "shared", "labor", "labor_exact", "labor_1", "labor_2", "labor_3"
 ]
+
+
+class SamplerOptions(TypedDict, total=False):
+    """The options of all samplers of the packages; `Sampler` checks which ones a sampler has."""
+
+    m: Int
+    n: Int
+    eta: Float
+    deg_cap: Int | None
+    include: Literal["pushed", "popped"]
+    lanes: Int
+    probing: Literal["one", "lanes"]
+    probe_range: Literal["capacity", "used"]
+    overflow: Literal["truncate", "grow"]
+    b: Int
+    method: Literal["direct", "alias"]
+    r: Int
+    h: Int
+    p_f: Float
+
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,10 +14,12 @@ import pytest
 
 import fastimpl
 import refimpl
-from refimpl.hints import F, Ids, Int, Integers, Matrix, Rng
+from refimpl.hints import F, Ids, Int, Integers, Matrix, Rng, SamplerOptions
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.vectors import apply
 from refimpl.lab.backend import TOPICS, find, find_topic, homes
+from refimpl.lab.hints import TrainSettings
+from refimpl.samplers.sampling import KERNELS
 
 NAMES = [n for topic in TOPICS for n in find_topic(refimpl, topic).__all__]
 STRANGE = ("no_blocks",)  # a graph of int64 nodes, where samplers give int32
@@ -213,3 +215,13 @@ def test_stub_of_fastimpl_has_its_topics_and_what_refimpl_lacks():
 def test_both_packages_say_that_they_are_typed():
     for package in (refimpl, fastimpl):
         assert (Path(package.__file__).parent / "py.typed").is_file()
+
+
+def test_a_checker_knows_every_setting_and_every_option_of_a_sampler():
+    names = {field.name for field in dataclasses.fields(refimpl.TrainConfig)}
+    assert TrainSettings.__annotations__.keys() == names
+    options = set()
+    for sampler in KERNELS.values():
+        parameters = inspect.signature(sampler).parameters.values()
+        options |= {one.name for one in parameters if one.kind is one.KEYWORD_ONLY}
+    assert SamplerOptions.__annotations__.keys() == options

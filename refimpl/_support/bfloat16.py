@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +28,12 @@ def bfloat16_products(on: bool = True) -> Iterator[None]:
         _on.reset(token)
 
 
-def rounds(X: Values) -> bool:
+def rounds(X: Values[Any]) -> bool:
     """Whether a factor of a dense product is to be rounded."""
     return _on.get() and X.dtype == np.float32
 
 
-def rounded(X: Values) -> Values:
+def rounded(X: Values[np.float32]) -> Values[np.float32]:
     """Return the nearest bfloat16 numbers, as float32; of two as near, that with an even last bit.
 
     A NaN stays a NaN.

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from refimpl._support import edge_sources, require
 from refimpl._support.notebook_cards import graph_html
+from refimpl._support.sparse_matrices import check_node_count
 from refimpl.hints import Ids, Int, Integers, Positions, Values
 
 
@@ -58,7 +59,7 @@ class Graph:
         indptr = require.array("indptr", self.indptr)
         if indptr.ndim != 1 or indptr.size == 0:
             raise ValueError(f"indptr must be 1-D and not empty, got shape {indptr.shape}")
-        edge_sources.check_node_count(indptr.size - 1)
+        check_node_count(indptr.size - 1)
         indices = require.ids("indices", self.indices, 0, indptr.size - 1, np.int32)
         indptr = require.ids("indptr", indptr, 0, indices.size + 1, np.int64)
         if indptr[0] != 0 or indptr[-1] != indices.size or np.any(np.diff(indptr) < 0):

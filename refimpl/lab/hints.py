@@ -10,10 +10,10 @@ Others
 `Scaling`: how features are read, as it is kept; `SomeScaling`, as it may be given. `HopFanouts`:
 fan-outs, as they are kept. `Setting`: over which part of a graph messages pass. `Comm`: ranks that
 work together, `Ranks` or `MpiRanks`. `Kept`: the type of a field that is kept in another form than
-it may be given in.
+it may be given in. `TrainSettings`: the settings of a `TrainConfig`, by name.
 """
 
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ __all__ = [
     "Scaling",
     "Setting",
     "SomeScaling",
+    "TrainSettings",
     "Weights",
     "as_default",
 ]
@@ -46,6 +47,33 @@ Scaling: TypeAlias = MeanAndStd | Literal["rows"] | None
 SomeScaling: TypeAlias = MeanAndStd | Literal["standard", "rows", "none"]
 Setting: TypeAlias = Literal["transductive", "inductive"]
 HopFanouts: TypeAlias = tuple[int | tuple[int, ...], ...]
+
+
+class TrainSettings(TypedDict, total=False):
+    """The fields of `TrainConfig`; a checker then knows the settings of `NodeClassifier`."""
+
+    model: Any
+    method: Any
+    layers: int
+    hidden: int
+    bias: bool
+    dropout: float
+    classifier: Literal["dense", "layer"]
+    row_l2: bool
+    classifier_relu: bool
+    bfloat16: bool
+    epochs: int | None
+    lr: float | None
+    weight_decay: float
+    decay: Literal["first", "all"]
+    best_by: Literal["score", "loss"]
+    patience: int | None
+    workers_a_step: int
+    partition: Literal["whole", "local"]
+    shuffle: float
+    eval_every: int
+    eval_memory: int
+    rng: Any
 
 
 class Ranks(Protocol):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from refimpl import streams
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Subgraph, induced_subgraph
 from refimpl.graph.csr import Graph, undirected
-from refimpl.hints import Int, Rng
+from refimpl.hints import Int, Rng, SamplerOptions
 from refimpl.samplers.bucket import bucket
 from refimpl.samplers.clip import clip_nodes
 from refimpl.samplers.dashboard import dashboard
@@ -22,6 +22,9 @@ from refimpl.samplers.multiple_walks import multiple_walks
 from refimpl.samplers.nodes import NodeSample
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 KERNELS: dict[str, Callable] = {
     "frontier": frontier,
@@ -73,6 +76,17 @@ class Sampler:
         If there is no such sampler, or it takes no such option, or one is missing, or a function
         has other parameters than those.
     """
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(
+            self, kernel: str, /, *, clip: Int | None = None, **options: Unpack[SamplerOptions]
+        ) -> None: ...
+        @overload
+        def __init__(
+            self, kernel: Callable[..., NodeSample], /, *, clip: Int | None = None, **options: Any
+        ) -> None: ...
 
     def __init__(
         self, kernel: str | Callable[..., NodeSample], /, *, clip: Int | None = None, **options: Any

@@ -122,7 +122,7 @@ def _parts(folder: FilePath, split: str | None, n: int) -> dict[str, Any]:
         raise ValueError(f"{folder} must have the split {split!r:.80}, got {', '.join(paths)}")
     with reading(path, "masks of a split") as file:
         masks = read_npz(file)
-        parts = {part: masks.pop(f"{part}_mask", None) for part in PARTS}
+        parts: dict[str, Any] = {part: masks.pop(f"{part}_mask", None) for part in PARTS}
         for part, mask in parts.items():
             if mask is None or mask.shape != (n,) or not np.isin(mask, (0, 1)).all():
                 raise ValueError(f"its {part}_mask must be 0 and 1, or booleans, of {n} nodes")

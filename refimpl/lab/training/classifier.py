@@ -32,7 +32,9 @@ from refimpl.lab.training.samples import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
+
+    from refimpl.lab.hints import TrainSettings
 else:
     BaseEstimator = object  # the base that `estimator` adds: importing scikit-learn takes long
 
@@ -81,10 +83,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     __metadata_request__transform = ROUTED
     __metadata_request__score = ROUTED
 
-    def __new__(cls, **settings: Any) -> Self:
-        return super().__new__(estimator(cls))  # type: ignore[arg-type, no-any-return]
+    def __new__(cls, **settings: Unpack[TrainSettings]) -> Self:
+        return super().__new__(estimator(cls))  # type: ignore[arg-type]
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Unpack[TrainSettings]) -> None:
         unknown = [name for name in settings if name not in DEFAULTS]
         if unknown:
             raise TypeError(no_parameter(unknown[0]))
@@ -108,7 +110,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         tags.input_tags.sparse = True
         return tags
 
-    def set_params(self, **settings: Any) -> Self:
+    def set_params(self, **settings: Unpack[TrainSettings]) -> Self:
         """Change settings, all of which are checked before any is changed.
 
         Parameters

@@ -31,6 +31,7 @@ gnn.frontier(graph, k, k, 2, 4)  # mistake
 gnn.pin_tile(graph, k, k, m=2, n=4, lanes=2.0)  # mistake
 gnn.edge(graph, k, b=2, method="aliased")  # mistake
 gnn.Sampler(3, m=2)  # mistake
+gnn.Sampler("pin_tile", q=3)  # mistake
 gnn.Sampler("edge", b=2, clip=2.5)  # mistake
 gnn.sample_many(graph, "edge", 0, 0, 4)  # mistake
 gnn.sample_many(gnn, graph, gnn.Sampler("edge", b=2), 0, 0, 4)  # mistake

@@ -56,6 +56,9 @@ gnn.save_model(model, "model.npz")  # mistake
 gnn.predict(model, data.graph, data.features, what="label")  # mistake
 gnn.predict(model, data.features, data.graph)  # mistake
 gnn.NodeClassifier(model="gcn").fit(data.graph, data.labels, train=data.train)  # mistake
+gnn.NodeClassifier(epoch=3)  # mistake
+gnn.NodeClassifier(epochs="3")  # mistake
+gnn.NodeClassifier().set_params(epoch=3)  # mistake
 gnn.register_layer(gnn.models.Gat())  # mistake
 gnn.SubgraphPool(data.graph, "edge", 0)  # mistake
 gnn.lab.training.grow_clusters(data, 4, 0)  # mistake

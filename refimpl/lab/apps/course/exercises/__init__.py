@@ -2,7 +2,7 @@
 
 import difflib
 
-from refimpl.lab.apps.course.exercise import exercise
+from refimpl.lab.apps.course.exercise import Exercise, exercise
 
 LEVELS = (
     (
@@ -42,17 +42,17 @@ LEVELS = (
 TITLES = ("random numbers and graphs", "samplers and layers", "Dashboards and FreshGNN")
 
 
-def names():
+def names() -> list[str]:
     """Return the names of all exercises, in order."""
     return [name for level in LEVELS for name in level]
 
 
-def exercises():
+def exercises() -> dict[str, Exercise]:
     """Return name -> Exercise of all exercises, in order."""
     return {name: find(name) for name in names()}
 
 
-def find(name):
+def find(name: str) -> Exercise:
     """Return the Exercise of a name.
 
     Raises
