@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse as issparse  # others take it from here
+from scipy.sparse import issparse as issparse  # for others too: require.issparse
 
 from refimpl.hints import Ids, Mask, Words
 

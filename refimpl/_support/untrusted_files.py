@@ -117,7 +117,7 @@ def map_npy(file: IO[bytes]) -> Any:
     return np.memmap(file, dtype, "r", file.tell(), shape, order)
 
 
-def read_npz(file: IO[bytes]) -> dict[str, NDArray[Any]]:
+def read_npz(file: IO[bytes]) -> dict[str, Any]:
     """Return the arrays in an open .npz file by their names."""
     arrays = {}
     with zipfile.ZipFile(file) as archive:
