@@ -287,8 +287,7 @@ def mask(name: str, value: Any, count: int) -> Mask:
         raise TypeError(f"{name} must hold bools, got dtype {values.dtype}")
     if values.shape != (count,):
         raise ValueError(f"{name} must have shape ({count},), got {values.shape}")
-    kept: Mask = values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
-    return kept
+    return values.view(np.uint8) != 0  # whatever byte stands for true, it is now 1
 
 
 def positions(name: str, value: Any, count: int, e: int | None = None) -> NDArray[Any]:

@@ -128,8 +128,7 @@ def backend(module: ModuleType, **kernels: Callable[..., Any]) -> ModuleType:
     if hasattr(module, "compiled"):
         given["compiled"] = tuple(n for n in module.compiled if n not in kernels.keys() | composed)
     vars(made).update(given)
-    whole: ModuleType = made
-    return whole
+    return made
 
 
 def _chosen(name: str, module: ModuleType, kernels: dict[str, Any]) -> tuple[Any, int]:

@@ -493,8 +493,7 @@ class FromElsewhere:
         ----------
         Hu et al. 2020, "Open Graph Benchmark: datasets for machine learning on graphs".
         """
-        made: Made = ogb_dataset(cls, folder, split, options)
-        return made
+        return ogb_dataset(cls, folder, split, options)
 
 
 class _Columns:

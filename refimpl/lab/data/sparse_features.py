@@ -93,8 +93,7 @@ def needs_dense(scaling: SomeScaling | None) -> bool:
 def density(matrix: sp.csr_array) -> float:
     """Return the share of the entries that are not 0."""
     n, width = matrix.shape
-    share: float = matrix.nnz / max(n * width, 1)
-    return share
+    return matrix.nnz / max(n * width, 1)
 
 
 def dense_rows(matrix: sp.csr_array, nodes: NDArray[Any] | None = None) -> Matrix[Any]:

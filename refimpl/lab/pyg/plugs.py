@@ -122,8 +122,7 @@ class Epochs:
     @property
     def epoch(self) -> int:
         """The number of the next epoch, which its sampler counts; may be set, as to resume."""
-        number: int = sampler_of(self).epoch
-        return number
+        return sampler_of(self).epoch
 
     @epoch.setter
     def epoch(self, number: Int) -> None:

@@ -134,8 +134,7 @@ sample_direction
 
     @property
     def _induces(self) -> bool:
-        induces: bool = self.subgraph_type == peer.base.SubgraphType.induced
-        return induces
+        return self.subgraph_type == peer.base.SubgraphType.induced
 
     @property
     def _backward(self) -> bool:

@@ -194,8 +194,7 @@ def _list(meta: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the list of JSON objects under a name."""
     if not isinstance(meta[name], list) or not all(isinstance(one, dict) for one in meta[name]):
         raise ValueError(f"{name} must be a list of JSON objects")
-    found: list[dict[str, Any]] = meta[name]
-    return found
+    return meta[name]
 
 
 def _group(arrays: Weights, group: str) -> Weights:

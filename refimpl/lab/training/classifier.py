@@ -131,8 +131,7 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         if unknown:
             raise ValueError(no_parameter(min(unknown)))
         TrainConfig(**{**self.get_params(deep=False), **settings})
-        same: Self = super().set_params(**settings)
-        return same
+        return super().set_params(**settings)
 
     @in_order
     def fit(

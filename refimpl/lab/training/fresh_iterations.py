@@ -185,7 +185,7 @@ class FreshIterations:
     def _performance(self) -> PerformancePolicy:
         """Return which embeddings save most memory access for the room they take."""
         run, settings = self.run, self.settings
-        policy: PerformancePolicy = run.gnn.history.plan_performance(
+        return run.gnn.history.plan_performance(
             run.graph,
             run.roots,
             base.hop_fanouts(settings),
@@ -199,7 +199,6 @@ class FreshIterations:
             cache_layers=settings.cache_layers,
             mode=settings.sample_mode,
         )
-        return policy
 
     def close(self) -> None:
         """End the threads that sample ahead, and the reads ahead."""

@@ -230,5 +230,4 @@ def _pieces(graph: Graph, nodes: Ids) -> Iterator[tuple[int, int]]:
 
 
 def _entries(graph: Graph, nodes: Ids) -> Positions:
-    entries: Positions = entries_of_rows(graph.start[nodes], graph.end[nodes])
-    return entries
+    return entries_of_rows(graph.start[nodes], graph.end[nodes])

@@ -62,5 +62,4 @@ def live_inputs(
         return nodes
     layers, roots = list(enumerate(minibatch.nodes)), len(minibatch.nodes[-1])
     live = gnn.history.prune_layers(minibatch, [is_cached(l, V, roots) for l, V in layers[1:]])
-    inputs: Ids = minibatch.nodes[0][live.order[0]]
-    return inputs
+    return minibatch.nodes[0][live.order[0]]

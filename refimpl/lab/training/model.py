@@ -397,11 +397,9 @@ def read_off(model: TrainedModel, result: FullGraphPass, what: str) -> np.ndarra
 def _probabilities(logits: Matrix[Any], multilabel: bool) -> np.ndarray:
     if multilabel:
         exp = np.exp(-np.abs(logits))  # in (0, 1]: never overflows
-        sigmoid: np.ndarray = np.where(logits >= 0, 1, exp) / (1 + exp)
-        return sigmoid
+        return np.where(logits >= 0, 1, exp) / (1 + exp)
     exp = np.exp(logits - logits.max(axis=1, keepdims=True))
-    softmax: np.ndarray = exp / exp.sum(axis=1, keepdims=True)
-    return softmax
+    return exp / exp.sum(axis=1, keepdims=True)
 
 
 def _check_model(model: object) -> None:

@@ -176,10 +176,8 @@ class Run:
             return self.features.row_bytes
         X: Any = self.dataset.features if self.features is None else self.features
         if issparse(X):
-            mean: int = (X.data.nbytes + X.indices.nbytes) // X.shape[0]
-            return mean
-        size: int = X.shape[1] * X.itemsize
-        return size
+            return (X.data.nbytes + X.indices.nbytes) // X.shape[0]
+        return X.shape[1] * X.itemsize
 
     def ahead(
         self, minibatches: Minibatches[Item], inputs: Callable[[Item], Ids]
@@ -249,8 +247,7 @@ class Run:
         if len(roots) == self.graph.n:
             return None
         places = np.minimum(np.searchsorted(roots, nodes), len(roots) - 1)
-        chosen: Mask = roots[places] == nodes
-        return chosen
+        return roots[places] == nodes
 
     def normalized(self, sub: Subgraph) -> Any:
         """Return what each layer aggregates with on a subgraph that has its types."""

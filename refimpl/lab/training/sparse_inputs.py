@@ -57,8 +57,7 @@ def numbers_a_row(features: sp.csr_array) -> int:
 
     On average: `sparse_rows` holds up to 48 bytes an entry at a time, 12 numbers of float32.
     """
-    numbers: int = 1 + 12 * features.nnz // max(features.shape[0], 1)
-    return numbers
+    return 1 + 12 * features.nnz // max(features.shape[0], 1)
 
 
 def transposing(gnn: ModuleType) -> Callable[[Block, Floats[Any]], Transposed]:

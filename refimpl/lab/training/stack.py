@@ -64,8 +64,7 @@ class Stack:
         """Return the loss and its gradient: sigmoid or softmax, by the labels."""
         gnn = self.gnn
         loss = gnn.sigmoid_cross_entropy if self.multilabel else gnn.softmax_cross_entropy
-        found: Loss = loss(logits, Y, weights)
-        return found
+        return loss(logits, Y, weights)
 
     def shapes(self) -> Shapes:
         """Return the shape of every weight by its full name."""
@@ -271,8 +270,7 @@ class Passes:
         _, X, _, _ = self.kept[l]
         nodes = arranged(self.nodes[l])
         drawn = attention_keys(self.gnn, layer, self.config, self.iteration, l - 1, A, nodes)
-        Y: Matrix[Any] = layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
-        return Y
+        return layer.forward(weights_of(self.weights, place), A, arranged(X), **drawn)[0]
 
     def classify(self, X: Matrix[Any], nodes: Ids | None = None) -> Matrix[Any]:
         """Return the logits, from the rows of the last layer."""

@@ -346,8 +346,7 @@ def fitted_fanouts(settings: Any, hops: int, first: tuple[int, ...]) -> HopFanou
 def hop_fanouts(settings: Any) -> HopFanouts:
     """Return the fan-outs with the roots' hop first, whatever the order they were given in."""
     # E-G5: the code has the roots' hop last
-    hops: HopFanouts = settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]
-    return hops
+    return settings.fanouts[:: 1 if settings.fanout_order == "roots_first" else -1]
 
 
 def check_one_hop(config: RunConfig) -> None:

@@ -113,5 +113,4 @@ def drawn_batch(
 def with_transpose(gnn: ModuleType, block: Block, data: Floats[Any]) -> Adjacency:
     """Return the Adjacency of a Block with these values."""
     transposed, perm = gnn.block.transpose_block(block)
-    made: Adjacency = gnn.Adjacency(block, data, data[perm], transposed, perm)
-    return made
+    return gnn.Adjacency(block, data, data[perm], transposed, perm)

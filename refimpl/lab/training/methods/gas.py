@@ -192,8 +192,7 @@ class Histories:
 
     def read(self, layer: int, ids: Ids) -> Matrix[Any]:
         """Return a copy of the rows of some nodes in a layer from 1."""
-        rows: Matrix[Any] = self.rows[layer - 1, ids]
-        return rows
+        return self.rows[layer - 1, ids]
 
     def write(self, layer: int, ids: Ids, values: Matrix[Any]) -> None:
         """Put in the rows of some nodes in a layer from 1."""

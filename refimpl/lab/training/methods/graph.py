@@ -131,14 +131,13 @@ class GraphIterations:
     @timed("normalization")
     def _estimated_counts(self) -> SamplingCounts:
         run = self.run
-        counts: SamplingCounts = run.gnn.estimate_counts(
+        return run.gnn.estimate_counts(
             run.graph,
             self.sampler,
             run.config.rng,
             coverage=run.config.method.coverage,
             pool=run.config.method.pool,
         )
-        return counts
 
     def _normalised(self, sub: Subgraph) -> Any:
         """Return what each layer aggregates with on a subgraph."""
