@@ -98,6 +98,14 @@ def test_links_of_the_published_readme_lead_to_the_repository():
     assert all(link.startswith(("http://", "https://", "#")) for link in links)
 
 
+def test_changelog_and_citation_name_the_version():
+    version = runpy.run_path(str(ROOT / "refimpl/_version.py"))["__version__"]
+    headings = re.findall("^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", headings[0])
+    cited = re.findall("^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert cited == [version]
+
+
 def test_workflows_and_ci_start_what_is_there():
     """Scripts in .ci and fuzzers, by the names that files have."""
     files = [*(ROOT / ".github/workflows").glob("*.yml"), *(ROOT / ".ci").glob("[nrw]*")]
