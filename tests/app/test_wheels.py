@@ -79,13 +79,6 @@ def test_cibuildwheel_builds_for_each_python_that_is_claimed():
         assert (ROOT / name).exists()
 
 
-def test_the_workflow_builds_on_each_platform_that_is_configured():
-    text = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
-    platforms = set(re.findall(r"platform: (\w+),", text))
-    settings = PROJECT["tool"]["cibuildwheel"]
-    assert platforms == {name for name, of in settings.items() if "environment" in of}
-
-
 def test_links_of_the_published_readme_lead_to_the_repository():
     absolute = runpy.run_path(str(ROOT / ".ci/readme.py"))["absolute"]
     text = "[a](docs/a.md) ![b](docs/b.png) [c](#c) [d](https://d.org/)"
