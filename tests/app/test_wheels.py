@@ -79,13 +79,6 @@ def test_cibuildwheel_builds_for_each_python_that_is_claimed():
         assert (ROOT / name).exists()
 
 
-def test_the_workflow_builds_on_each_platform_that_is_configured():
-    text = (ROOT / ".github/workflows/wheels.yml").read_text(encoding="utf-8")
-    platforms = set(re.findall(r"platform: (\w+),", text))
-    settings = PROJECT["tool"]["cibuildwheel"]
-    assert platforms == {name for name, of in settings.items() if "environment" in of}
-
-
 def test_links_of_the_published_readme_lead_to_the_repository():
     absolute = runpy.run_path(str(ROOT / ".ci/readme.py"))["absolute"]
     text = "[a](docs/a.md) ![b](docs/b.png) [c](#c) [d](https://d.org/)"
@@ -96,6 +89,14 @@ def test_links_of_the_published_readme_lead_to_the_repository():
     source = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", absolute(source, "https://x.org/y", "1.2"))
     assert all(link.startswith(("http://", "https://", "#")) for link in links)
+
+
+def test_changelog_and_citation_name_the_version():
+    version = runpy.run_path(str(ROOT / "refimpl/_version.py"))["__version__"]
+    headings = re.findall("^## (.*)$", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M)
+    assert re.fullmatch(rf"{re.escape(version)} \((unreleased|\d{{4}}-\d\d-\d\d)\)", headings[0])
+    cited = re.findall("^version: (.*)$", (ROOT / "CITATION.cff").read_text(), re.M)
+    assert cited == [version]
 
 
 def test_workflows_and_ci_start_what_is_there():
