@@ -4,6 +4,8 @@ import codecs
 import csv
 import json
 import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from refimpl._support.reprs import one_line, score
 from refimpl._support.whole_files import replacing
@@ -166,12 +168,20 @@ def write_json(path, data):
         file.write(text.encode())
 
 
-def write_history(path, history, loads=()):
-    """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
+def write_history(
+    path: Path,
+    history: Sequence[EpochRecord],
+    loads: Sequence[Mapping[str, int]] = (),
+    reads: Sequence[Mapping[str, float]] = (),
+) -> None:
+    """Write a line an epoch, every digit kept; with what was loaded and read, if that is known."""
+    rows: list[dict[str, object]] = [record._asdict() for record in history]
+    for row, counts in zip(rows, loads, strict=False):
+        row.update(LoadCounts(**counts)._asdict())
+    for row, counts in zip(rows, reads, strict=False):
+        row.update({f"read_{name}": count for name, count in counts.items()})
+    names = list(rows[0]) if rows else EpochRecord._fields
     with replacing(path) as file:
-        writer = csv.writer(codecs.getwriter("utf-8")(file))
-        writer.writerow(EpochRecord._fields + (LoadCounts._fields if loads else ()))
-        if not loads:
-            writer.writerows(history)
-        for record, counts in zip(history, loads, strict=False):
-            writer.writerow((*record, *LoadCounts(**counts)))
+        writer = csv.DictWriter(codecs.getwriter("utf-8")(file), names)
+        writer.writeheader()
+        writer.writerows(rows)
