@@ -7,6 +7,7 @@ import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from ogb_folders import write_ogb_text
 
 import refimpl
 from refimpl.lab.apps.cli import main
@@ -100,13 +101,25 @@ def test_a_notebook_has_bars_though_its_stderr_is_no_terminal(monkeypatch):
         assert none.disable
 
 
-def test_commands_show_how_far_they_are(on_terminal, capsys):
+@pytest.mark.filterwarnings("ignore:ignored .* self-loop")
+def test_commands_show_how_far_they_are(on_terminal, capsys, tmp_path):
     terminal = on_terminal()
     assert main(["sample", "--data", "karate", "--count", "20", "--sampler", "edge"]) == 0
     assert "subgraphs: 100%" in terminal.getvalue() and "subgraphs:  80%" in terminal.getvalue()
     terminal.truncate(0)
     assert main(["compare", "--data", "karate", "--rounds", "2", "--pool", "1"]) == 0
     assert "rounds:  50%" in terminal.getvalue() and "rounds: 100%" in terminal.getvalue()
+    terminal.truncate(0)
+    source = write_ogb_text(tmp_path / "papers")
+    assert main(["convert", str(source), str(tmp_path / "graph"), "--pack"]) == 0
+    for stage, unit in (
+        ("features", "rows"),
+        ("reading edges", "edges"),
+        ("sorting edges", "rows"),
+        ("packing features", "rows"),
+    ):
+        line = rf"{stage}: 100%\|.*\| \[\d\d:\d\d<\d\d:\d\d, [\d.]+[kM]? {unit}/s\]"
+        assert re.search(line, terminal.getvalue()), stage
 
 
 @pytest.mark.parametrize("shown", [True, False])

@@ -4,7 +4,7 @@ from typing import Any
 
 from refimpl.lab.training.progress import bar
 
-STAGE = "{l_bar}{bar}| [{elapsed}<{remaining}]"
+STAGE = "{l_bar}{bar}| [{elapsed}<{remaining}{postfix}]"
 
 
 class Stages:
@@ -20,10 +20,14 @@ class Stages:
     def __exit__(self, *exc_info):
         self.bar.close()
 
-    def show(self, what, share):
-        """Show that `share` of the stage called `what` is done."""
+    def show(self, what: str, share: float, count: int = 0, unit: str = "") -> None:
+        """Show that `share` of the stage called `what` is done, `count` rows or edges, say."""
         if what != self.what:
             self.bar.close()
             self.what = what
             self.bar = bar(total=1, desc=what, bar_format=STAGE)
+        seconds = 0 if self.bar.disable else self.bar.format_dict["elapsed"]
+        if unit and seconds:
+            rate = self.bar.format_sizeof(count / seconds)
+            self.bar.set_postfix_str(f"{rate} {unit}/s", refresh=False)
         self.bar.update(share - self.bar.n)
