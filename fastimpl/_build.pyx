@@ -81,11 +81,11 @@ def build_info():
         instructions that every kernel may use; 'arch': the compiler's ``-march``; 'clones':
         whether random draws and dropout have code for wider vectors too, which the processor
         chooses; 'blas': the library that dense products call in this process, and why it was
-        chosen; 'bfloat16': how many times as fast these products are with factors in bfloat16,
-        measured when it is asked for.
+        chosen; 'bfloat16': whether it has products of bfloat16, for which the processor has
+        instructions.
     """
+    from fastimpl._blas import multiplies_bfloat16
     from fastimpl._blas_choice import chosen  # once the kernels are there
-    from fastimpl.propagation import speed_of_bfloat16
 
     return {
         "openmp": GNN_OPENMP,
@@ -94,5 +94,5 @@ def build_info():
         "arch": GNN_ARCH.decode(),
         "clones": bool(GNN_HAS_CLONES),
         "blas": chosen(),
-        "bfloat16": round(speed_of_bfloat16(), 1),
+        "bfloat16": multiplies_bfloat16(),
     }

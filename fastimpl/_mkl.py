@@ -51,12 +51,21 @@ def opened(path):
         interface = library.MKL_Set_Interface_Layer(LP64)
         refused = library.MKL_CBWR_Set(AUTO)
         found = Functions(*(address(getattr(library, name)) for name in Functions._fields))
+        if not has_bfloat16():
+            found = found._replace(gemm_bf16bf16f32=0)
     except AttributeError as error:
         raise OSError(f"{path} is no MKL: {error}") from error
     blas_was_loaded()
     if (threading, interface, refused) != (SEQUENTIAL, LP64, 0):
         raise OSError(f"this program has set up {path} for threads or 64-bit integers before")
     return found
+
+
+def has_bfloat16():
+    """Return whether the processor has instructions for bfloat16, where the system tells."""
+    info = Path("/proc/cpuinfo")
+    words = set(info.read_text().split()) if info.exists() else set()
+    return bool(words & {"avx512_bf16", "amx_bf16"})
 
 
 def address(function):

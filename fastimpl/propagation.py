@@ -1,7 +1,5 @@
 """refimpl/propagation.py on kernels, and the products that the layers are made of."""
 
-import math
-from functools import cache
 from time import perf_counter
 
 import numpy as np
@@ -12,7 +10,7 @@ from fastimpl._buffers import empty, empty_like
 from fastimpl._build import max_threads
 from fastimpl._trials import quicker
 from fastimpl._twin import twin
-from refimpl._support.bfloat16 import bfloat16_products, rounds
+from refimpl._support.bfloat16 import rounds
 from refimpl._support.row_block_products import alike, product_of_parts
 from refimpl._support.thread_limits import blas_was_loaded, one_blas_thread
 from refimpl.adjacency import Adjacency
@@ -21,7 +19,6 @@ from refimpl.profiling import count, record, timed
 from refimpl.propagation import product_arguments, transposed_arguments
 
 PRIVATE_CACHE = 2**20  # bytes of a core's second-level cache; larger ones are as good
-SIDE, ROUNDS = 512, 16  # of the product whose speed in bfloat16 is measured
 ENTRIES_A_ROW = 8  # from here on it pays to copy a part of the columns before its rows are read
 
 blas_was_loaded()
@@ -204,17 +201,3 @@ def _fused(graph, data, X, Y, M, B, C, transpose_b, bias, relu):
     for part, share in zip(("aggregation", "weights"), parts, strict=True):
         record(part, seconds * share / whole)
     return C
-
-
-@cache
-def speed_of_bfloat16():
-    """Return how many times as fast a dense product is within `bfloat16_products`."""
-    rng = np.random.default_rng(0)
-    A, B, C = (rng.standard_normal((SIDE, SIDE), np.float32) for _ in range(3))
-    best = {False: math.inf, True: math.inf}
-    for on in list(best) * ROUNDS:
-        with bfloat16_products(on):
-            begin = perf_counter()
-            matmul_into(A, B, C)
-            best[on] = min(best[on], perf_counter() - begin)
-    return best[False] / best[True]

@@ -107,15 +107,15 @@ def spmm_t(graph: Graph, data: Floats[F], transpose_perm: Integers, G: Matrix[F]
 
 
 @singledispatch
-def matmul(A, B):
-    """Return A B; A may be sparse. Within `bfloat16_products` dense factors are rounded first."""
-    return product(rounded(A), rounded(B)) if rounds(A) else product(A, B)
-
-
 @timed("weights")
 @quiet
-def product(A, B):
-    """Return A B, on NumPy's BLAS, which rounds by how many threads it has."""
+def matmul(A, B):
+    """Return A B, on NumPy's BLAS, which rounds by how many threads it has; A may be sparse.
+
+    Within `bfloat16_products` the factors are rounded first, unless A is sparse.
+    """
+    if rounds(A):
+        A, B = rounded(A), rounded(B)
     count(dense=A.size * B.shape[1])
     with one_blas_thread():
         if not alike.get():

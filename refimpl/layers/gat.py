@@ -8,6 +8,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
+from refimpl._support.bfloat16 import bfloat16_products
 from refimpl._support.numpy_warnings import quiet
 from refimpl.adjacency import Adjacency
 from refimpl.block import entries_of_rows
@@ -15,7 +16,7 @@ from refimpl.hints import Absent, F, Float, Floats, Matrix, Words
 from refimpl.layers import _arguments
 from refimpl.layers.dense import activate, masked
 from refimpl.profiling import count, timed
-from refimpl.propagation import matmul, product, spmm
+from refimpl.propagation import matmul, spmm
 from refimpl.streams import Stream
 
 NORMS = ("softmax", "row", "none")
@@ -315,12 +316,14 @@ def scores(heads, a):
 
 def apply(M, x):
     """Return M x, for a vector x."""
-    return product(M, x[:, None])[:, 0]
+    with bfloat16_products(False):  # no product of rows with a matrix of weights
+        return matmul(M, x[:, None])[:, 0]
 
 
 def outer(x, y):
     """Return x y^T, for vectors x and y."""
-    return product(x[:, None], y[None])
+    with bfloat16_products(False):
+        return matmul(x[:, None], y[None])
 
 
 def leaky(x, slope):

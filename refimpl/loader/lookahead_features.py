@@ -7,7 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -61,6 +61,20 @@ class ReadCounts:
     in_vain: int = 0
     bytes: int = 0
     waiting: float = 0.0
+
+    def since(self, before: ReadCounts) -> ReadCounts:
+        """Return what was read after the counts were `before`."""
+        names = [field.name for field in fields(self)]
+        return ReadCounts(**{name: getattr(self, name) - getattr(before, name) for name in names})
+
+    def shares(self, seconds: float) -> dict[str, float | None]:
+        """Return hit rate, MiB a second and share of waiting, in `seconds`; None for 0 / 0."""
+        needed, idle = self.asked + self.on_demand, not (self.bytes or self.asked)
+        return {
+            "hit_rate": (self.asked - self.rows) / needed if needed else None,
+            "mib_a_second": None if idle or not seconds else self.bytes / 2**20 / seconds,
+            "wait_share": None if idle or not seconds else self.waiting / seconds,
+        }
 
 
 class LookaheadFeatures:

@@ -1,8 +1,10 @@
 """Any data set as a folder of plain arrays: what `convert` writes is what `load_dataset` reads."""
 
+import gzip
 import importlib
 import json
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +12,16 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
-from ogb_folders import write_ogb_binary
+from ogb_folders import write_ogb_binary, write_ogb_text
 from test_saved_folders import same
 from tiny_data import write_graphsaint
 
+from bench.kronecker import write_kronecker
 from refimpl import load_dataset
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.convert import convert
 from refimpl.lab.data.edges import EdgeSorter, write_sorted
+from refimpl.lab.data.ogb import lines_about
 
 pytestmark = pytest.mark.runs
 pytestmark = [
@@ -236,8 +240,38 @@ def test_other_precision(tmp_path, source):
 
 def test_progress_ends_whole(tmp_path):
     told = {}
-    convert(write_ogb_binary(tmp_path / "papers"), tmp_path / "graph", progress=told.__setitem__)
-    assert told == dict.fromkeys(["features", "reading edges", "sorting edges"], 1)
+    binary, text = write_ogb_binary(tmp_path / "papers"), write_ogb_text(tmp_path / "text")
+    for source in (binary, text):
+        folder = tmp_path / f"{source.name}-graph"
+        convert(source, folder, progress=lambda what, *done: told.update({what: done}), pack=True)
+        data = load_dataset(folder)
+        edges = told.pop("reading edges")
+        rows = ["features", "sorting edges", "packing features"]
+        assert told == dict.fromkeys(rows, (1, data.graph.n, "rows"))
+        assert edges[0] == 1 and edges[1] >= data.graph.e // 2 and edges[2] == "edges"
+
+
+def test_memory_is_limited(tmp_path):
+    """Of a graph of 2^16 nodes and half a million edges, read in a block."""
+    write_kronecker(tmp_path / "source", scale=16, features=4, classes=3)
+    peaks = []
+    for memory in (2**22, 2**28):
+        tracemalloc.start()
+        convert(tmp_path / "source", tmp_path / "graph", memory=memory, overwrite=True)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[0] < 2**25 < peaks[1], peaks
+
+
+@pytest.mark.parametrize("name", ["edge.csv", "edge.csv.gz"])
+def test_lines_are_counted_by_the_beginning(tmp_path, name):
+    ids = np.random.default_rng(0).integers(10**6, size=(200_000, 2)).tolist()
+    opened = gzip.open if name.endswith("gz") else open
+    with opened(tmp_path / name, "wt") as file:
+        file.write("".join(f"{u},{v}\n" for u, v in ids))
+    assert lines_about(tmp_path / name) == pytest.approx(200_000, rel=0.3)
+    (tmp_path / name).write_bytes(b"")
+    assert lines_about(tmp_path / name) == 0
 
 
 @pytest.mark.parametrize(

@@ -72,3 +72,13 @@ def test_what_is_compared(module, tmp_path, monkeypatch):
         (runs[0] / name).write_bytes((runs[2] / name).read_bytes())
         assert module.result_of(runs[0]) != a
         (runs[0] / name).write_bytes(whole)
+
+
+def test_conversions(tmp_path):
+    """`python tests/fuzz conversions`, for a moment."""
+    env = {**os.environ, "TMPDIR": str(tmp_path)}
+    argv = [sys.executable, str(ROOT / "tests" / "fuzz"), "conversions", "--times", "4"]
+    done = subprocess.run(argv, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert sum(map(int, re.findall(r"(\d+) (?:whole|other|absent)", done.stdout))) == 4
+    assert not list(tmp_path.iterdir())

@@ -1,13 +1,16 @@
 """Features read ahead from a folder, on the command line."""
 
+import csv
 import json
 import os
 
+import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import refimpl
 from refimpl.lab.apps.cli import main
+from refimpl.lab.apps.report import TRAINING
 from refimpl.lab.data.convert import convert
 
 
@@ -46,6 +49,43 @@ def test_what_was_read_is_written(train, folder, tmp_path):
     size = (reads["rows"] + reads["on_demand"]) * row_bytes
     assert reads["amplification"] == reads["bytes"] / size >= 1
     assert 0 < reads["wait_share"] < 1 and reads["mib_a_second"] > 0
+
+
+def history(out):
+    """Return the lines of history.csv."""
+    with (out / "history.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.runs
+def test_every_epoch_has_what_it_read_and_a_picture_shows_it(train, folder, tmp_path, monkeypatch):
+    """Of four epochs all but the second read ahead; three processes train 1, 1 and 2 epochs."""
+    figures = []
+    drawing = pytest.importorskip("matplotlib.figure").Figure
+    monkeypatch.setattr(drawing, "savefig", lambda one, *args, **form: figures.append(one))
+    ahead = ("--features-in", "lookahead", "--memory", "500KB")
+    assert train(folder, "--batch-size", 100, *ahead) == (0, "")
+    first = json.loads((tmp_path / "out" / "metrics.json").read_text())["reads"]
+    for epochs, words in ((2, ("--features-in", "memory")), (4, ahead)):
+        again = ("train", "--resume", "--out", tmp_path / "out", "--epochs", epochs, *words)
+        assert main([*map(str, again)]) == 0
+    rows = history(tmp_path / "out")
+    read = [{key[5:]: float(x) for key, x in row.items() if key[:5] == "read_"} for row in rows]
+    assert set(read[1].values()) == {0.0}
+    last = json.loads((tmp_path / "out" / "metrics.json").read_text())["reads"]
+    for metrics, some in ((first, read[:1]), (last, read[2:])):
+        assert all(0 < one["rows"] < one["asked"] and one["bytes"] > 0 for one in some)
+        for key in ("asked", "rows", "bytes", "waiting"):
+            assert sum(one[key] for one in some) <= metrics[key]
+    seconds = [sum(float(row[part]) for part in TRAINING) for row in rows]
+    drawn = {axes.get_ylabel(): axes.lines for axes in figures[-1].axes[-4::2]}  # over epochs
+    speed, (hits, waits) = drawn["MiB/s read"][0].get_ydata(), drawn["share"]
+    assert (hits.get_label(), waits.get_label()) == ("hit rate of rows", "waiting for rows")
+    lengths = np.diff(seconds, prepend=0)
+    for key, found in (("bytes", speed * 2**20), ("waiting", waits.get_ydata())):
+        expected = [one[key] / s for one, s in zip(read, lengths, strict=True)]
+        assert_allclose(found, [expected[0], np.nan, *expected[2:]])
+    assert_allclose(hits.get_ydata()[0], 1 - read[0]["rows"] / read[0]["asked"])
 
 
 LOCAL = ("--method", "graph", "--partition", "local", "--workers-a-step", 2)

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.runs
 
 HOW = {"method", "dropout", "epochs", "lr", "rng", "eval_memory"}  # it is trained
 HOW |= {"weight_decay", "decay", "best_by", "patience", "eval_every"}
-HOW |= {"workers_a_step", "partition", "shuffle"}
+HOW |= {"workers_a_step", "partition", "shuffle", "bfloat16"}
 COMMON = {"model", "layers", "hidden", "bias", "classifier", "row_l2", "classifier_relu"}
 
 

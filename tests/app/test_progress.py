@@ -1,15 +1,19 @@
 """Progress bars: on a terminal and in a notebook, of the first rank, and nowhere else."""
 
 import io
+import re
 import sys
 import threading
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from ogb_folders import write_ogb_text
 
 import refimpl
 from refimpl.lab.apps.cli import main
 from refimpl.lab.data.communities import communities
+from refimpl.lab.data.convert import convert
+from refimpl.lab.training.methods import Fresh, Neighbor
 from refimpl.lab.training.progress import Progress, bar
 
 pytestmark = pytest.mark.runs
@@ -50,10 +54,35 @@ def test_without_a_bar_the_result_is_the_same_and_nothing_is_shown(gnn, on_termi
         gnn.train(data, config, progress="yes")
 
 
+@pytest.mark.parametrize("method", [Neighbor(batch_size=10), Fresh(batch_size=100, buffer=9999)])
+def test_reads_ahead_are_shown_in_80_columns(gnn, on_terminal, monkeypatch, tmp_path, method):
+    communities(0, nodes=300).save(tmp_path / "many")
+    convert(tmp_path / "many", tmp_path / "graph", feature_dtype="float16", setting="transductive")
+    data = gnn.load_dataset(tmp_path / "graph")
+    config = gnn.TrainConfig(method=method, epochs=3, hidden=8)
+    monkeypatch.setattr("tqdm.std._screen_shape_wrapper", lambda: lambda file: (80, 25))
+    terminal = on_terminal()
+    with gnn.loader.LookaheadFeatures(tmp_path / "graph" / "features.npy", 10**6) as ahead:
+        result = gnn.train(data, config, features=ahead)
+    lines = [line.strip() for line in terminal.getvalue().split("\r") if "/3 [" in line]
+    assert len(lines) > 6 and max(map(len, lines)) <= 80
+    assert all(line.endswith("]") for line in lines)  # no word is cut
+    words = rf"loss={result.history[-1].loss:.4f} f1=\d\.\d{{4}} \d+\.\dMiB/s hit=\d+% wait=\d+%"
+    assert re.search(words, lines[-1]), lines[-1]
+    first = result.state.reads[0]
+    assert sum(one["bytes"] for one in result.state.reads) <= ahead.counts.bytes > first["rows"] > 0
+    terminal.truncate(0)
+    gnn.train(data, config)
+    assert "MiB/s" not in terminal.getvalue() and "epoch 3.0/3" in terminal.getvalue()
+
+
 def test_only_the_first_rank_has_a_bar(on_terminal):
     on_terminal()
     trainer = SimpleNamespace(
-        config=SimpleNamespace(epochs=2), state=SimpleNamespace(history=[]), team=SimpleNamespace()
+        config=SimpleNamespace(epochs=2),
+        state=SimpleNamespace(history=[]),
+        team=SimpleNamespace(),
+        reading=None,
     )
     for rank, silent in ((0, False), (1, True)):
         trainer.team.rank = rank
@@ -72,13 +101,25 @@ def test_a_notebook_has_bars_though_its_stderr_is_no_terminal(monkeypatch):
         assert none.disable
 
 
-def test_commands_show_how_far_they_are(on_terminal, capsys):
+@pytest.mark.filterwarnings("ignore:ignored .* self-loop")
+def test_commands_show_how_far_they_are(on_terminal, capsys, tmp_path):
     terminal = on_terminal()
     assert main(["sample", "--data", "karate", "--count", "20", "--sampler", "edge"]) == 0
     assert "subgraphs: 100%" in terminal.getvalue() and "subgraphs:  80%" in terminal.getvalue()
     terminal.truncate(0)
     assert main(["compare", "--data", "karate", "--rounds", "2", "--pool", "1"]) == 0
     assert "rounds:  50%" in terminal.getvalue() and "rounds: 100%" in terminal.getvalue()
+    terminal.truncate(0)
+    source = write_ogb_text(tmp_path / "papers")
+    assert main(["convert", str(source), str(tmp_path / "graph"), "--pack"]) == 0
+    for stage, unit in (
+        ("features", "rows"),
+        ("reading edges", "edges"),
+        ("sorting edges", "rows"),
+        ("packing features", "rows"),
+    ):
+        line = rf"{stage}: 100%\|.*\| \[\d\d:\d\d<\d\d:\d\d, [\d.]+[kM]? {unit}/s\]"
+        assert re.search(line, terminal.getvalue()), stage
 
 
 @pytest.mark.parametrize("shown", [True, False])

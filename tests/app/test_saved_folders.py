@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from refimpl import Dataset, TypedGraph, load_dataset
 from refimpl.lab.apps.preparing import facts_of
 from refimpl.lab.data import verifying
 from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.writing import new_folder
 
 NAMES = ("karate", "communities", "communities-multilabel", "typed")
 
@@ -303,3 +307,42 @@ def test_a_split_that_does_not_fit_is_refused_unasked(folder):
         change(folder, "train", 1, value)
         with pytest.raises(ValueError, match=said):
             load_dataset(folder)
+
+
+KILLED = """import os, signal, sys
+from pathlib import Path
+from refimpl import load_dataset
+from refimpl.lab.data import writing
+rename, left = Path.rename, int(sys.argv[2])
+def killed(self, to):
+    global left
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left -= 1
+    return rename(self, to)
+def gone(folder, **form):
+    os.kill(os.getpid(), signal.SIGKILL)
+Path.rename = killed
+if left > 1:
+    writing.shutil.rmtree = gone
+load_dataset("karate", scaling="rows").save(sys.argv[1], overwrite=True)"""
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize("renames", [0, 1, 2])
+def test_what_a_killed_process_leaves_is_removed_or_put_back(tmp_path, renames):
+    """Killed before the first renaming, between both, and after them; a live writer is left."""
+    old, new = load_dataset("karate"), load_dataset("karate", scaling="rows")
+    old.save(tmp_path / "club")
+    argv = [sys.executable, "-c", KILLED, str(tmp_path / "club"), str(renames)]
+    assert subprocess.run(argv, check=False).returncode == -signal.SIGKILL
+    assert (tmp_path / "club").exists() == (renames != 1)
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "club.tmp").mkdir()  # a user's
+    with pytest.raises(KeyError), new_folder(tmp_path / "club", True) as place:
+        with pytest.raises(FileExistsError, match="overwrite"):
+            old.save(tmp_path / "club")
+        assert place.exists()
+        raise KeyError
+    same(load_dataset(tmp_path / "club"), new if renames == 2 else old)
+    assert {path.name for path in tmp_path.iterdir()} == {"club", "club.tmp"}

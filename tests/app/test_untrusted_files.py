@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 import zipfile
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from refimpl.lab.data.pickled import unpickled
 from refimpl.lab.data.planetoid import load_planetoid
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.methods import Fresh
+from refimpl.loader.lookahead_features import ReadCounts
 
 # ---- pickles -----------------------------------------------------------------------------------
 
@@ -275,7 +277,7 @@ def written(path, arrays, meta):
     return path
 
 
-W = "layer1.W_neigh"
+W, READ = "layer1.W_neigh", asdict(ReadCounts(in_vain=-1))
 GAPS = {
     "a moment": (lambda a, m: a.pop(f"v/{W}"), "differ in names"),
     "dtype": (lambda a, m: a.update({f"m/{W}": a[f"m/{W}"].astype(np.float64)}), f"m/{W} must be"),
@@ -303,8 +305,20 @@ GAPS = {
     ),
     "counts": (lambda a, m: m["loads"][0].update(hits=-1), "hits of an epoch must be at least 0"),
     "epochs": (lambda a, m: m.update(loads=m["loads"] * 2), "loads must be of 1 epochs, got 2"),
+    "no reads": (lambda a, m: m.update(reads=[{}]), "reads of an epoch must have the entries"),
+    "reads": (lambda a, m: m.update(reads=[READ | {"bytes": -1}]), "bytes of an epoch must be at"),
+    "waiting": (lambda a, m: m.update(reads=[READ | {"waiting": -1}]), "waiting of an epoch must"),
+    "read": (lambda a, m: m.update(reads=[READ] * 2), "reads must be of 1 epochs, got 2"),
     "format": (lambda a, m: m.update(format=3), "format is not minibatch-gnn-checkpoint"),
 }
+
+
+def test_an_older_checkpoint_has_no_reads(tmp_path, whole):
+    _, arrays, meta = copied(whole)
+    del meta["reads"]
+    assert load_checkpoint(written(tmp_path / "c.npz", arrays, meta))[0].reads == []
+    meta["reads"] = [READ]
+    assert load_checkpoint(written(tmp_path / "c.npz", arrays, meta))[0].reads == [READ]
 
 
 @pytest.mark.parametrize(("change", "words"), GAPS.values(), ids=GAPS)

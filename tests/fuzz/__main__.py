@@ -6,7 +6,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 DRAWN = ("calls", "files", "links")  # by fuzz.driver
-NAMES = (*DRAWN, "kills", "soak")
+NAMES = (*DRAWN, "conversions", "kills", "soak")
 
 
 def main(argv):

@@ -42,7 +42,7 @@ def convert_options() -> Options:
             "memory",
             "limit the memory of sorting edges and of packing, in bytes or as 256MB or 1GiB",
             MEMORY,
-            shown="1GiB",
+            shown="256MiB",
             parse=parsed_size,
             metavar="SIZE",
         ),

@@ -89,7 +89,8 @@ class Output:
                 self._save()
                 with together(self.comm):
                     if is_first(self.comm):
-                        report.write_history(self.folder / HISTORY, state.history, state.loads)
+                        known = state.history, state.loads, state.reads
+                        report.write_history(self.folder / HISTORY, *known)
                 progress.after_epoch()
 
     def finish(self, features: object) -> None:
@@ -123,7 +124,7 @@ class Output:
             "seconds": trainer.meter.seconds,
             **_loads(trainer),
             **({} if ranks is None else {"ranks": ranks}),
-            **_reads(features, sum(trainer.meter.seconds.values()) - trainer.seconds_before),
+            **_reads(features, trainer.training_seconds - trainer.seconds_before),
             "settings": self.settings,
             "dataset": self.facts,
             "versions": info.versions(),
@@ -131,10 +132,10 @@ class Output:
             "threads": info.threads_of(trainer.gnn),
         }
         report.write_json(folder / METRICS, metrics)
-        loads = trainer.state.loads
-        report.write_history(folder / HISTORY, result.history, loads)
+        known = trainer.state.loads, trainer.state.reads
+        report.write_history(folder / HISTORY, result.history, *known)
         title = report.title(self.settings, self.facts)
-        why = plots.missing(plots.draw_curves, folder / CURVE, result.history, title, loads)
+        why = plots.missing(plots.draw_curves, folder / CURVE, result.history, title, *known)
         print(f"{title}\n\n{report.summary(metrics)}\n")
         for line in [*_of_features(trainer), *_advice(trainer, result)]:
             print(line)
@@ -167,16 +168,12 @@ def _reads(features: object, seconds: float) -> dict[str, Any]:
     if not isinstance(features, LookaheadFeatures):
         return {}
     counts = features.counts
-    needed = counts.asked + counts.on_demand
     size = (counts.rows + counts.on_demand) * features.row_bytes
     shares = {
         "pages": counts.bytes // PAGE,
-        "hit_rate": (counts.asked - counts.rows) / needed if needed else None,
         "amplification": counts.bytes / size if size else None,
-        "mib_a_second": counts.bytes / 2**20 / seconds if seconds else None,
-        "wait_share": counts.waiting / seconds if seconds else None,
     }
-    return {"reads": {**asdict(counts), **shares}}
+    return {"reads": {**asdict(counts), **shares, **counts.shares(seconds)}}
 
 
 def _loads(trainer: Trainer) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,14 +14,13 @@ import numpy as np
 from refimpl._support.reprs import one_line
 from refimpl._support.whole_files import replacing
 from refimpl.lab.apps.report import TRAINING, totals
+from refimpl.lab.training.state import EpochRecord
+from refimpl.loader.lookahead_features import ReadCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from numpy.typing import NDArray
 
     from refimpl.hints import FilePath
-    from refimpl.lab.training.state import EpochRecord
 
 TITLE = 85  # characters of a line
 NO_MATPLOTLIB = "matplotlib is not installed (pip install 'minibatch-gnn[plot]')"
@@ -63,17 +63,19 @@ def draw_curves(
     path: FilePath,
     history: Sequence[EpochRecord],
     title: str,
-    loads: Sequence[dict[str, int]] = (),
+    loads: Sequence[Mapping[str, int]] = (),
+    reads: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Draw loss and validation F1 against epochs and against seconds of training.
 
-    If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too.
+    If `loads`, the counts of what each epoch loaded, tell of a cache, draw what it saved too. If
+    `reads`, the counts of what each epoch read from storage, are there, draw MiB a second, the hit
+    rate and the share of waiting.
     """
     from matplotlib.figure import Figure  # without pyplot: no display, no global state
 
     epochs = [record.epoch for record in history]
     seconds = [sum(getattr(record, part) for part in TRAINING) for record in history]
-    figure = Figure(figsize=(9, 6), layout="constrained")
     curves: list[tuple[str, dict[str, Any]]] = [
         ("training loss", {"": [record.loss for record in history]}),
         ("validation F1-micro", {"": np.array([record.val_f1 for record in history], float)}),
@@ -88,6 +90,14 @@ def draw_curves(
         # None, for 0 / 0, becomes NaN: a gap
         saved = {names[k]: np.array([share[k] for share in shares], float) for k in names}
         curves.append(("share", saved))
+    if reads:
+        lengths = np.diff(seconds, prepend=0)
+        found = [ReadCounts(**one).shares(s) for one, s in zip(reads, lengths, strict=True)]
+        read = {key: np.array([one[key] for one in found], float) for key in found[0]}
+        curves.append(("MiB/s read", {"": read["mib_a_second"]}))
+        shown = {"hit rate of rows": "hit_rate", "waiting for rows": "wait_share"}
+        curves.append(("share", {name: read[key] for name, key in shown.items()}))
+    figure = Figure(figsize=(9, max(6, 2 * len(curves))), layout="constrained")
     grid = figure.subplots(len(curves), 2, sharex="col", sharey="row")
     for row, (label, values_by_name) in zip(grid, curves, strict=True):
         for axes, x in zip(row, (epochs, seconds), strict=True):

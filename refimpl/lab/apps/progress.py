@@ -9,7 +9,7 @@ from refimpl.lab.training.progress import bar
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-STAGE = "{l_bar}{bar}| [{elapsed}<{remaining}]"
+STAGE = "{l_bar}{bar}| [{elapsed}<{remaining}{postfix}]"
 
 
 class Stages:
@@ -25,10 +25,14 @@ class Stages:
     def __exit__(self, *exc_info: object) -> None:
         self.bar.close()
 
-    def show(self, what: str, share: float) -> None:
-        """Show that `share` of the stage called `what` is done."""
+    def show(self, what: str, share: float, count: int = 0, unit: str = "") -> None:
+        """Show that `share` of the stage called `what` is done, `count` rows or edges, say."""
         if what != self.what:
             self.bar.close()
             self.what = what
             self.bar = bar(total=1, desc=what, bar_format=STAGE)
+        seconds = 0 if self.bar.disable else self.bar.format_dict["elapsed"]
+        if unit and seconds:
+            rate = self.bar.format_sizeof(count / seconds)
+            self.bar.set_postfix_str(f"{rate} {unit}/s", refresh=False)
         self.bar.update(share - self.bar.n)

@@ -18,7 +18,7 @@ from refimpl.lab.training.state import EpochRecord
 from refimpl.profiling import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from refimpl.hints import FilePath
     from refimpl.lab.apps.option import Chosen
@@ -68,7 +68,7 @@ def summary(metrics: dict[str, Any]) -> str:
     return "\n\n".join(tables)
 
 
-def totals(loads: Iterable[dict[str, int]]) -> dict[str, Any]:
+def totals(loads: Iterable[Mapping[str, int]]) -> dict[str, Any]:
     """Return the counts of all epochs together, and what they mean; None for 0 / 0."""
     counts = LoadCounts()
     for epoch in loads:
@@ -177,13 +177,19 @@ def write_json(path: FilePath, data: Any) -> None:
 
 
 def write_history(
-    path: FilePath, history: Sequence[EpochRecord], loads: Sequence[dict[str, int]] = ()
+    path: FilePath,
+    history: Sequence[EpochRecord],
+    loads: Sequence[Mapping[str, int]] = (),
+    reads: Sequence[Mapping[str, float]] = (),
 ) -> None:
-    """Write a line an epoch, every digit kept; with what was loaded in it, if that is known."""
+    """Write a line an epoch, every digit kept; with what was loaded and read, if that is known."""
+    rows: list[dict[str, object]] = [record._asdict() for record in history]
+    for row, counts in zip(rows, loads, strict=False):
+        row.update(LoadCounts(**counts)._asdict())
+    for row, counts in zip(rows, reads, strict=False):
+        row.update({f"read_{name}": count for name, count in counts.items()})
+    names = list(rows[0]) if rows else EpochRecord._fields
     with replacing(path) as file:
-        writer = csv.writer(codecs.getwriter("utf-8")(file))
-        writer.writerow(EpochRecord._fields + (LoadCounts._fields if loads else ()))
-        if not loads:
-            writer.writerows(history)
-        for record, counts in zip(history, loads, strict=False):
-            writer.writerow((*record, *LoadCounts(**counts)))
+        writer = csv.DictWriter(codecs.getwriter("utf-8")(file), names)
+        writer.writeheader()
+        writer.writerows(rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain
 from types import SimpleNamespace
@@ -64,7 +65,7 @@ class Target:
     pack : bool
         Whether rows of features lie in the order of `packed_order`.
     progress : callable
-        Called with what is being done and the share of it that is done.
+        Called with what is being done, the share of it that is done, how many, and of what.
     """
 
     place: Any
@@ -183,7 +184,7 @@ class Target:
                     check_finite(name, block, file.rows)
                     raise ValueError(f"{name} must hold numbers that fit in {kind}")
                 file.append(stored)
-                self.progress("features", min(file.rows / n, 1))
+                self.progress("features", min(file.rows / n, 1), file.rows, "rows")
             if file.rows != n:
                 raise ValueError(f"{name} must have a row for each of {n} nodes, got {file.rows}")
             return file.finish()
@@ -193,9 +194,8 @@ class Target:
         row_of = np.empty(graph.n, np.int32)
         row_of[packed_order(graph, train)] = np.arange(graph.n, dtype=np.int32)
         path = self.place / "features.npy"
-        features = pack_rows(
-            path, row_of, self.memory, lambda share: self.progress("packing features", share)
-        )
+        told = self._rows_told("packing features", graph.n)
+        features = pack_rows(path, row_of, self.memory, told)
         rows = write_array(self.place, "feature_rows", row_of)
         return {"features": features, "feature_rows": rows}
 
@@ -223,14 +223,17 @@ class Target:
                 yield u, v
                 done += len(u)
                 loops += np.count_nonzero(np.asarray(u) == np.asarray(v))
-                self.progress(f"reading {what}", min(done / max(1, edges.expected), 1))
+                share = min(done / max(1, edges.expected), 1)
+                self.progress(f"reading {what}", share, done, "edges")
             warn_of_loops(loops, edges.path)
 
         with naming(edges.path):
             sorter.add(told(edges.blocks()))
-            return write_sorted(
-                sorter, self.place, prefix, lambda share: self.progress(f"sorting {what}", share)
-            )
+            return write_sorted(sorter, self.place, prefix, self._rows_told(f"sorting {what}", n))
+
+    def _rows_told(self, what: str, n: int) -> Callable[[float], None]:
+        """Return a function of the share that is done of something with `n` rows."""
+        return lambda share: self.progress(what, share, round(share * n), "rows")
 
     def _inner(
         self, source: Streamed, train: Positions, graph: Any, arrays: dict[str, Any]

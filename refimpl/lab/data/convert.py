@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from refimpl.hints import FilePath, Int, Rng
     from refimpl.lab.hints import Setting, SomeScaling
 
-MEMORY = 2**30
+MEMORY = 2**28
 KINDS = ("float16", "float32", "float64")
 
 
@@ -71,7 +71,8 @@ def convert(
     overwrite : bool
         Replace a data set in `folder`.
     progress : callable, optional
-        Called with what is being done and the share of it that is done.
+        Called with what is being done, the share of it that is done, how many of its rows or edges
+        are done, and "rows" or "edges".
 
     Raises
     ------
@@ -101,7 +102,7 @@ def convert(
         kind=None if feature_dtype is None else np.dtype(feature_dtype),
         memory=memory,
         pack=pack,
-        progress=progress or (lambda what, share: None),
+        progress=progress or (lambda *told: None),
     )
     path = require.path("source", source)
     check_tables(source, features, labels, columns, titles, minus_one)

@@ -16,7 +16,7 @@ from refimpl.lab.data.graphsaint import (
     read_roles,
     warn_of_weights,
 )
-from refimpl.lab.data.ogb import OgbFolder, classes_of
+from refimpl.lab.data.ogb import OgbFolder, classes_of, lines_about
 from refimpl.lab.data.splits import drawn_parts
 from refimpl.lab.data.table_files import EdgeTable, NodeTable
 from refimpl.lab.data.typed import FILES
@@ -176,7 +176,7 @@ def stream_csv(
         name=Path(nodes).stem,
         setting="transductive",
         n=len(table.names),
-        edges=Edges(pairs, edges, edges.stat().st_size // 4),
+        edges=Edges(pairs, edges, lines_about(edges, "separated values")),
         features=table.features,
         features_path=Path(nodes),
         width=table.width,

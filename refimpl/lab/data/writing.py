@@ -15,6 +15,7 @@ from refimpl._support import require
 from refimpl._support.whole_files import about, sync_folder
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.leftovers import beside, held, released, remove_leftovers
 from refimpl.lab.data.rows import write_induced
 from refimpl.lab.data.sparse_features import DenseRows
 from refimpl.lab.data.splits import PARTS
@@ -85,7 +86,8 @@ def writer(folder: Path, arrays: dict[str, Any]) -> Write:
 def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
     """Give a folder to write in, which stands at `path` once the block has ended without an error.
 
-    What is at `path` is always whole, or nothing for the moment between two renamings.
+    What is at `path` is always whole, or nothing for the moment between two renamings. First the
+    folders are removed that killed processes left beside `path`: see `remove_leftovers`.
 
     Raises
     ------
@@ -96,11 +98,13 @@ def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
     """
     path = require.path("folder", path).absolute()
     require.switch("overwrite", overwrite)
+    remove_leftovers(path)
     check_free(path, overwrite)
-    mark = f"{path.name}.{secrets.token_hex(8)}"
-    temporary, old = path.with_name(f"{mark}.tmp"), path.with_name(f"{mark}.old.tmp")
+    temporary, old = beside(path, secrets.token_hex(8))
+    lock = None
     try:
         temporary.mkdir()
+        lock = held(temporary)
         yield temporary
         sync_folder(temporary)
         check_free(path, overwrite)
@@ -118,6 +122,7 @@ def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
     finally:
         for folder in (temporary, old):
             shutil.rmtree(folder, ignore_errors=True)
+        released(lock)
 
 
 def check_free(path: Path, overwrite: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from refimpl._support.whole_files import replacing
 from refimpl.hints import FilePath
 from refimpl.lab.training.methods.base import LoadCounts
 from refimpl.lab.training.state import EpochRecord, TrainState
+from refimpl.loader.lookahead_features import ReadCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,9 +25,10 @@ if TYPE_CHECKING:
 FORMAT = "minibatch-gnn-checkpoint/2"
 GROUPS = ("weights", "m", "v", "best_weights")
 NUMBERS = ("best_val_f1", "best_epoch", "iterations")
-FACTS = {"format", "settings", "history", "loads", *NUMBERS}  # in `meta`
+FACTS = {"format", "settings", "history", "loads", "reads", *NUMBERS}  # in `meta`
 MOST = 2**30  # iterations: a run may go on for as many
 OWN = ("epoch", "iterations", "loss", "val_f1", "val_loss")  # of a record: with checks of their own
+READ = set(asdict(ReadCounts()))
 REAL = tuple(name for name in EpochRecord._fields if name not in OWN)
 
 
@@ -65,6 +68,7 @@ def save_checkpoint(path: FilePath, state: TrainState, settings: dict[str, Any])
         "settings": settings,
         "history": [record._asdict() for record in state.history],
         "loads": state.loads,
+        "reads": state.reads,
         **{name: getattr(state, name) for name in NUMBERS},
     }
     write_npz(path, meta, arrays)
@@ -108,6 +112,7 @@ def load_checkpoint(path: FilePath) -> tuple[TrainState, dict[str, Any]]:
     with reading_npz(path, "checkpoint") as (meta, arrays):
         if not isinstance(meta, dict) or meta.get("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
+        meta.setdefault("reads", [])  # older checkpoints lack them
         if meta.keys() != FACTS:
             raise ValueError(f"meta must have the entries {', '.join(sorted(FACTS))}")
         if not isinstance(meta["settings"], dict):
@@ -118,6 +123,7 @@ def load_checkpoint(path: FilePath) -> tuple[TrainState, dict[str, Any]]:
         weights, m, v, best_weights = _weights(arrays)
         history, loads = _history(meta), _loads(meta)
         state = TrainState(weights, m, v, best_weights, history=history, loads=loads)
+        state.reads = _reads(meta)
         state.cache = _group(arrays, "cache") or None
         for name in NUMBERS:
             setattr(state, name, meta[name])
@@ -180,6 +186,20 @@ def _loads(meta: dict[str, Any]) -> list[dict[str, int]]:
     if len(loads) not in (0, len(meta["history"])):
         raise ValueError(f"loads must be of {len(meta['history'])} epochs, got {len(loads)}")
     return loads
+
+
+def _reads(meta: dict[str, Any]) -> list[dict[str, float]]:
+    """Return what each epoch in `meta` read, after checking the counts."""
+    reads = _list(meta, "reads")
+    for counts in reads:
+        if counts.keys() != READ:
+            raise ValueError(f"reads of an epoch must have the entries {', '.join(sorted(READ))}")
+        for name in READ - {"waiting"}:  # what was read in vain may be used an epoch later
+            require.integer(f"{name} of an epoch", counts[name], -(2**62) * (name == "in_vain"))
+        require.real("waiting of an epoch", counts["waiting"], 0)
+    if len(reads) not in (0, len(meta["history"])):
+        raise ValueError(f"reads must be of {len(meta['history'])} epochs, got {len(reads)}")
+    return reads
 
 
 def _named(kind: Any, found: dict[str, Any]) -> Any:

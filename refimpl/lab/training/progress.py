@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 FORMAT = "{l_bar}{bar}| epoch {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"
+READING = "{bar}| {n:.1f}/{total} [{elapsed}<{remaining}{postfix}]"  # with what is read
+NARROWED = 9  # characters that tqdm's bar loses if the line has no room for them
+FORMS = {"mib_a_second": "{:.1f}MiB/s", "hit_rate": "hit={:.0%}", "wait_share": "wait={:.0%}"}
 
 
 def bar(shown: bool = True, **options: Any) -> Any:
@@ -50,6 +53,10 @@ def bar(shown: bool = True, **options: Any) -> Any:
 class Progress:
     """A bar with an epoch's loss and validation F1, and what a cache of embeddings saves.
 
+    If features are read ahead from storage, the bar shows MiB/s, the hit rate of the cache of rows
+    and the share of the time in which training waited for rows, in the epoch so far. Words that do
+    not fit in a line of the terminal are left out, from the last.
+
     Parameters
     ----------
     trainer : Trainer
@@ -63,7 +70,7 @@ class Progress:
             shown and trainer.team.rank == 0,
             total=trainer.config.epochs,
             initial=len(trainer.state.history),
-            bar_format=FORMAT,
+            bar_format=FORMAT if trainer.reading is None else READING,
         )
         self.scores: dict[str, str] = {}
         self.saved: dict[str, str] = {}
@@ -86,12 +93,36 @@ class Progress:
                 "features_cached": loads.feature_hit_rate,
             }
             self.saved = {name: f"{x:.1%}" for name, x in shares.items() if not math.isnan(x)}
-            self.bar.set_postfix(self.scores | self.saved, refresh=False)
-        self.bar.update(len(self.trainer.state.history) + share - self.bar.n)
+        self._put(len(self.trainer.state.history) + share)
 
     def after_epoch(self) -> None:
         """Show the loss and the score of the epoch that is just done."""
         record = self.trainer.state.history[-1]
         self.scores = {"loss": f"{record.loss:.4f}", "val_f1": score(record.val_f1)}
-        self.bar.set_postfix(self.scores | self.saved, refresh=False)
-        self.bar.update(record.epoch - self.bar.n)
+        self._put(record.epoch)
+
+    def _put(self, done: float) -> None:
+        """Show that so many epochs are done, with the words behind the bar."""
+        if self.trainer.reading is None or self.bar.disable:
+            self.bar.set_postfix(self.scores | self.saved, refresh=False)
+        else:
+            self.bar.set_postfix_str(self._words(done), refresh=False)
+        self.bar.update(done - self.bar.n)
+
+    def _words(self, done: float) -> str:
+        """Return scores, what was read in this epoch and what a cache saved, as far as they fit."""
+        counts, seconds = self.trainer.reads_of_epoch()
+        shares = counts.shares(seconds)
+        read = [form.format(shares[key]) for key, form in FORMS.items() if shares[key] is not None]
+        scores, saved = (
+            [f"{name.removeprefix('val_')}={value}" for name, value in some.items()]
+            for some in (self.scores, self.saved)
+        )
+        words, facts = scores + read + saved, self.bar.format_dict | {"n": done}
+        columns, facts["ncols"] = facts["ncols"], None
+        while words and columns:
+            line = self.bar.format_meter(**facts | {"postfix": " ".join(words)})
+            if len(line) - NARROWED <= columns:
+                break
+            words.pop()
+        return " ".join(words)

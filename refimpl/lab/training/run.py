@@ -317,18 +317,18 @@ def warn_of_ignored_weights(dataset: Dataset, model: ModelSettings) -> None:
         warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
 
 
-def check_bfloat16(gnn: ModuleType) -> None:
+def check_bfloat16(gnn: ModuleType, asked: bool) -> None:
     """Raise unless the layers of an implementation round factors; warn where this costs time."""
     own = ("refimpl.", "fastimpl.")
-    for name in gnn.layers.__all__:
-        is_pass = name.endswith(("_forward", "_backward"))
-        if is_pass and not getattr(gnn.layers, name).__module__.startswith(own):
-            raise ValueError(f"bfloat16 must be False: {name} of {gnn.__name__} does not round")
+    passes = [name for name in gnn.layers.__all__ if name.endswith(("_forward", "_backward"))]
+    others = [n for n in passes if not getattr(gnn.layers, n).__module__.startswith(own)]
+    if asked and others:
+        raise ValueError(f"bfloat16 must be False: {others[0]} of {gnn.__name__} does not round")
     build: dict[str, Any] = getattr(gnn, "build_info", dict)()
-    if build.get("bfloat16", 0) <= 1:
+    if asked and not build.get("bfloat16"):
         warn(
-            "bfloat16 saves no time here: products are fast with MKL (pip install "
-            "'minibatch-gnn[mkl]') in fastimpl, on a processor with AMX or AVX512_BF16"
+            "bfloat16 makes training slower here: it needs fastimpl, MKL (pip install "
+            "'minibatch-gnn[mkl]') and a processor with AMX or AVX512_BF16"
         )
 
 

@@ -83,6 +83,9 @@ class TrainState:
     cache : object or None
         Of embeddings, or one for each worker, of which a rank has those of its own workers; in a
         state from a checkpoint, what its ``state_dict()`` gave.
+    reads : list of dict
+        What each epoch read of features on storage, as `ReadCounts` names it, in this process or
+        rank; empty if no epoch read features ahead.
     """
 
     weights: Weights
@@ -95,6 +98,7 @@ class TrainState:
     history: list[EpochRecord] = field(default_factory=list)
     loads: list[dict[str, int]] = field(default_factory=list)  # rows loaded and saved in each epoch
     cache: Any = None  # of embeddings; in a state from a checkpoint, what its state_dict() gave
+    reads: list[dict[str, float]] = field(default_factory=list)  # of features on storage
 
     def __repr__(self) -> str:
         return short_repr(self)

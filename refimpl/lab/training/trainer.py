@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import asdict, replace
 from time import perf_counter
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,7 @@ from refimpl.lab.training.state import (
     copied,
     first_state,
 )
-from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.lookahead_features import LookaheadFeatures, ReadCounts
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
 from refimpl.training.graph_iteration import move_weights
@@ -82,6 +83,8 @@ class Trainer:
         Seconds by part since the start.
     counts_of_epoch : LoadCounts
         Rows loaded in this epoch so far, if the method counts them.
+    seconds_before : float
+        Seconds of training in earlier processes, without evaluation.
     """
 
     def __init__(
@@ -102,8 +105,7 @@ class Trainer:
             config.model.check_graph(graph)
         if config.patience is not None and not dataset.val.size:
             raise ValueError("patience must be None where there are no validation nodes")
-        if config.bfloat16:
-            check_bfloat16(gnn)
+        check_bfloat16(gnn, config.bfloat16)
         warn_of_lost_edges(dataset)
         warn_of_ignored_weights(dataset, config.model)
         f_in = dataset.features.shape[1]
@@ -120,7 +122,9 @@ class Trainer:
         if state.history:
             last = state.history[-1]._asdict()
             self.meter.seconds = {part: last[part] for part in PARTS}
-        self.seconds_before = sum(self.meter.seconds.values())  # of earlier processes
+        self.seconds_before = self.training_seconds
+        self.reading = features if isinstance(features, LookaheadFeatures) else None
+        self._epoch_begin = self._epoch_end = self._read_so_far()
         self.run = Run(gnn, dataset, config, stack, state, rows, self.team.turns)
         with self.meter:
             local = config.partition == "local"
@@ -170,6 +174,21 @@ class Trainer:
         self.meter.seconds["other"] += perf_counter() - begin - recorded
         return step
 
+    @property
+    def training_seconds(self) -> float:
+        """Seconds of training since the start, without evaluation."""
+        return sum(self.meter.seconds.values()) - self.meter.seconds["evaluation"]
+
+    def _read_so_far(self) -> tuple[ReadCounts, float]:
+        """Return copies of the counts of reads and of the seconds of training."""
+        counts = ReadCounts() if self.reading is None else replace(self.reading.counts)
+        return counts, self.training_seconds
+
+    def reads_of_epoch(self) -> tuple[ReadCounts, float]:
+        """Return what was read since the epoch before ended, and the seconds of training in it."""
+        (counts, seconds), (before, begin) = self._read_so_far(), self._epoch_begin
+        return counts.since(before), seconds - begin
+
     def _iteration(self, worker: int) -> Step:
         """Go over the next minibatch, a worker's; return its `Step`."""
         self.run.worker = worker
@@ -190,7 +209,7 @@ class Trainer:
         """
         whole = self.config.method.epoch_covers_graph
         losses, seen, n = [], 0, self.dataset.train_graph.n if whole else len(self.dataset.roots)
-        self.counts_of_epoch = LoadCounts()
+        self.counts_of_epoch, self._epoch_begin = LoadCounts(), self._epoch_end
         while seen < n:
             step = self.step()
             losses.append(step.loss)
@@ -214,6 +233,10 @@ class Trainer:
         state.history.append(record)
         if config.method.counts_loads:
             state.loads.append(self.counts_of_epoch._asdict())
+        if self.reading is not None or state.reads:
+            earlier = len(state.history) - 1 - len(state.reads)  # when features were in memory
+            state.reads += [asdict(ReadCounts())] * earlier + [asdict(self.reads_of_epoch()[0])]
+        self._epoch_end = self._read_so_far()
 
     def _better(self, record: EpochRecord) -> bool:
         """Whether an epoch is better than all before it; one that was not scored is not."""
@@ -392,7 +415,6 @@ def train(
         If `comm` is mpi4py's and MPI is not installed.
     """
     require.switch("progress", progress)
-    trainer: Trainer
     with (
         gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
         Progress(trainer, progress) as bar,
