@@ -11,6 +11,7 @@ from fastimpl._trials import ROUNDS
 from fastimpl.propagation import matmul_into, matmul_t_into
 from refimpl import Graph, Sampler, as_graph
 from refimpl._support.bfloat16 import bfloat16_products
+from refimpl._support.thread_limits import one_blas_thread
 from refimpl.lab.training.evaluation import UNBOUNDED, Evaluation
 
 LR = 0.01
@@ -18,7 +19,7 @@ NAMES = {"frontier": "bucket", "edge": "edge", "walks": "random_walk"}
 
 
 class Step(Passes):
-    """A training step: forward, backward, Adam."""
+    """A training step: forward, backward, Adam; BLAS is held to one thread once, as in training."""
 
     def __init__(self, case, way="float32"):
         self.in_bfloat16 = way == "bfloat16"
@@ -35,6 +36,11 @@ class Step(Passes):
         return {"loss": loss, **gradients}
 
     def __call__(self):
+        with one_blas_thread():
+            self.step()
+
+    def step(self):
+        """As a call, under the limit of threads that is in force."""
         with bfloat16_products(self.in_bfloat16):
             _, gradients = self.backward()
         if self.moments is None:
