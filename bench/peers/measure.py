@@ -130,7 +130,7 @@ class Run:
         slow = [name for name in tasks if first[name] > max(SLOW * fastest, LONG)]
         repeat = {name: int(min(CALLS, max(1, TURN / first[name]))) for name in tasks}
         quick = {name: who for name, who in tasks.items() if name not in slow}
-        turns = {name: self.turn(name, who, repeat[name]) for name, who in quick.items()}
+        turns = {name: self.turn(name, who, repeat[name], True) for name, who in quick.items()}
         found = in_turns(turns, self.plan.rounds, warm_up=1)
         found |= {name: [self.turn(name, tasks[name])(0)] for name in slow}
         for contestant in self.contestants.values():
@@ -141,11 +141,16 @@ class Run:
             "once": slow,
         }
 
-    def turn(self, name, who, repeat=1):
-        """Return a task that returns the seconds and CPU seconds of a contestant."""
+    def turn(self, name, who, repeat=1, warm=False):
+        """Return a task that returns the seconds and CPU seconds of a contestant.
+
+        The first calls after the pause find cores asleep: with `warm` they are not timed.
+        """
 
         def once(_):
             time.sleep(PAUSE)
+            if warm:
+                self.contestants[who]("run", name, repeat)
             return self.contestants[who]("run", name, repeat)
 
         return once
