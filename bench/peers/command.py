@@ -33,7 +33,7 @@ def add_options(parser):
         "--hidden",
         type=numbers(int),
         default=WIDTHS[:1],
-        help=f"widths of the steps' layers, of {WIDTHS} (default: {WIDTHS[0]})",
+        help=f"widths of the layers of steps on 8,000 nodes, of {WIDTHS} (default: {WIDTHS[0]})",
     )
     parser.add_argument(
         "-k", metavar="TEXT", default="", help='only what has TEXT in its name: "step gat", ..'

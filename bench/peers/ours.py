@@ -36,12 +36,7 @@ class Step(Passes):
         return {"loss": loss, **gradients}
 
     def __call__(self):
-        with one_blas_thread():
-            self.step()
-
-    def step(self):
-        """As a call, under the limit of threads that is in force."""
-        with bfloat16_products(self.in_bfloat16):
+        with one_blas_thread(), bfloat16_products(self.in_bfloat16):
             _, gradients = self.backward()
         if self.moments is None:
             self.moments = {

@@ -92,6 +92,14 @@ def test_a_run_that_gets_slower_warns():
         refimpl.train(DATA, TrainConfig(**SETTINGS, bfloat16=True))
 
 
+def test_what_an_implementation_says_of_its_build_is_a_dict_or_returns_one():
+    made = refimpl.backend(refimpl)
+    for build in ({"bfloat16": True}, lambda: {"bfloat16": True}):  # warnings are errors
+        made.build_info = build
+        assert made.train(DATA, TrainConfig(**SETTINGS, bfloat16=True)).iterations == 3
+        assert made.train(DATA, TrainConfig(**SETTINGS)).iterations == 3
+
+
 @pytest.mark.skipif(not _mkl.installed() or not _mkl.has_bfloat16(), reason="no bfloat16 here")
 def test_a_run_that_gets_faster_does_not_warn(monkeypatch):
     before = in_use()

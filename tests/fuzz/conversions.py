@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def killed_often(folder: Path, rng: random.Random, times: int) -> Counter[str]:
-    """Kill so many conversions; return what was at the target then, counted."""
+    """Kill conversions; return how often the target was absent, whole or the other data set."""
     write_kronecker(folder / "ogb", scale=9, features=20, classes=5)
     communities(0, nodes=600).save(folder / "saved")
     convert(OTHER, folder / "other")

@@ -39,7 +39,7 @@ def single(hops, P, G):
 
 
 def assert_close(got, want, exact):
-    """Check that results agree but for rounding, and that `exact` has other ones.
+    """Check that `got` and `want` agree up to rounding, and that both differ from `exact`.
 
     A factor that both packages computed may be rounded otherwise by them: some results differ more.
     """

@@ -102,7 +102,7 @@ class Progress:
         self._put(record.epoch)
 
     def _put(self, done: float) -> None:
-        """Show that so many epochs are done, with the words behind the bar."""
+        """Show the number of epochs that are done, and the words behind the bar."""
         if self.trainer.reading is None or self.bar.disable:
             self.bar.set_postfix(self.scores | self.saved, refresh=False)
         else:

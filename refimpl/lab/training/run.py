@@ -319,13 +319,16 @@ def warn_of_ignored_weights(dataset: Dataset, model: ModelSettings) -> None:
 
 def check_bfloat16(gnn: ModuleType, asked: bool) -> None:
     """Raise unless the layers of an implementation round factors; warn where this costs time."""
+    if not asked:
+        return
     own = ("refimpl.", "fastimpl.")
     passes = [name for name in gnn.layers.__all__ if name.endswith(("_forward", "_backward"))]
     others = [n for n in passes if not getattr(gnn.layers, n).__module__.startswith(own)]
-    if asked and others:
+    if others:
         raise ValueError(f"bfloat16 must be False: {others[0]} of {gnn.__name__} does not round")
-    build: dict[str, Any] = getattr(gnn, "build_info", dict)()
-    if asked and not build.get("bfloat16"):
+    found: Any = getattr(gnn, "build_info", {})
+    build = found() if callable(found) else found
+    if not build.get("bfloat16"):
         warn(
             "bfloat16 makes training slower here: it needs fastimpl, MKL (pip install "
             "'minibatch-gnn[mkl]') and a processor with AMX or AVX512_BF16"
