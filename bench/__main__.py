@@ -18,6 +18,7 @@ USAGE = """usage: python -m bench NAME [options]    python -m bench NAME --help
 """
 OTHERS = {"figure": figure, "report": report, "readme": readme}  # command lines of their own
 NEEDS = {
+    "depth": "fio",
     "peers": "torch",
     "loaders": "PyG",
     "patterns": "PyG",

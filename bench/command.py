@@ -32,6 +32,8 @@ BENCHMARKS = {
     "patterns": "bench.patterns",
     "accuracy": "bench.accuracy",
     "storage": "bench.storage",
+    "ahead": "bench.ahead",
+    "depth": "bench.depth",
     "large": "bench.large",
     "growth": "bench.growth",
     "fresh": "bench.fresh",

@@ -4,8 +4,20 @@ Each row trains in a process of its own, by ``python -m fastimpl train``. Memory
 has for itself, sampled 50 times a second: RssAnon and RssShmem of /proc/PID/status, so without the
 pages of files that it maps, which the operating system takes back when it needs them (RssFile,
 shown beside it). Linux only. Opening is timed in 7 processes.
+
+``--limit MIB`` holds each process down, page cache included, by a memory cgroup; the files of the
+data set are taken out of the page cache first. ``--score F1`` shows after how many epochs a row
+reaches this validation score, and in how many seconds of training, evaluation apart. What a process
+reads from storage is counted by the operating system (``read_bytes`` of /proc/PID/io).
+
+``--mapped STEPS`` trains so many steps in torch in the same limit, with the features mapped
+(`bench.peers.mapped`): once with the system reading ahead, once without.
+
+``--convert SCALE`` writes a raw Kronecker graph of 2**SCALE nodes instead, and measures its
+conversion in the same way.
 """
 
+import csv
 import json
 import shlex
 import statistics
@@ -18,7 +30,9 @@ from pathlib import Path
 from time import perf_counter, sleep
 
 from bench.command import Common, UsageError
+from bench.kronecker import write_kronecker
 from bench.markdown import head, line, span
+from bench.storage import forget, limited_group
 from refimpl import load_dataset
 
 COMMON = Common()
@@ -49,25 +63,88 @@ def add_options(parser):
     parser.add_argument(
         "--row", action="append", help=f"options of a row; may be repeated (default: {ROWS})"
     )
+    parser.add_argument("--limit", type=int, default=0, help="MiB of a process; 0: any")
+    parser.add_argument("--score", type=float, help="validation score to reach")
+    parser.add_argument(
+        "--mapped", type=int, metavar="STEPS", help="steps of torch on a mapped array"
+    )
+    parser.add_argument("--python", help="interpreter that has torch, for --mapped")
+    parser.add_argument("--convert", type=int, metavar="SCALE", help="convert 2**SCALE nodes")
 
 
 def report(options):
-    """Open and train; yield the table, a row when it is there."""
+    """Convert, or open and train; yield the table, a row when it is there."""
+    yield from trainings(options) if options.convert is None else conversion(options)
+
+
+def conversion(options):
+    """Write a raw graph, convert it; yield the table."""
+    with limited_group(options.limit) as group, tempfile.TemporaryDirectory(dir=".") as name:
+        raw, folder = Path(name, "raw"), Path(name, "folder")
+        write_kronecker(raw, scale=options.convert)
+        size = sum(file.stat().st_size for file in raw.rglob("*") if file.is_file())
+        command = [sys.executable, "-m", "fastimpl", "convert", str(raw), str(folder)]
+        run = watched(command, group, raw)
+        graph = load_dataset(folder).graph
+    indptr, own = graph.indptr.nbytes / 2**20, run["own"] / 2**20
+    yield f"{graph}, raw files {size / 2**20:.0f} MiB."
+    yield ""
+    yield from head(["seconds", "memory of its own, MiB", "beside one indptr, MiB"])
+    yield line([f"{run['wall']:.1f}", f"{own:.0f}", f"{own - indptr:.0f}"])
+
+
+def trainings(options):
+    """Open and train; yield the table."""
     seconds = [opened(options.data) for _ in range(OPENINGS)]
     dataset = load_dataset(options.data)
+    if options.mapped and not options.python:
+        raise UsageError("--mapped needs --python, an interpreter that has torch")
+    limit = f" Memory of a process: {options.limit} MiB." if options.limit else ""
     yield (
         f"{dataset.graph}, {dataset.features.shape[1]} features of {dataset.features.dtype}, "
         f"{dataset.classes} classes, {len(dataset.train)} training nodes. Opened in "
         f"{statistics.median(seconds):.2f} s ({span(seconds, 2)}). All rows: `{options.train}`."
+        f"{limit}"
     )
     yield ""
-    titles = ["options", "memory of its own, MiB", "with mapped files, MiB", "seconds"]
-    yield from head([*titles, *PARTS, "steps"])
-    for row in options.row or ROWS:
-        run = trained(options.data, f"{options.train} {row}")
-        parts = [f"{run['seconds'].get(part, 0):.1f}" for part in PARTS]
-        peaks = [f"{run[peak] / 2**20:.0f}" for peak in ("own", "all")]
-        yield line([f"`{row}`", *peaks, f"{run['wall']:.1f}", *parts, run["iterations"]])
+    titles = ["options", "memory of its own, MiB", "with mapped files, MiB", "MiB read", "seconds"]
+    score = [] if options.score is None else [f"epochs to {options.score}", "their seconds"]
+    yield from head([*titles, *PARTS, "steps", "validation", *score])
+    with limited_group(options.limit) as group:
+        for row in options.row or ROWS:
+            run = trained(options.data, f"{options.train} {row}", group)
+            parts = [f"{run['seconds'].get(part, 0):.1f}" for part in PARTS]
+            sizes = [f"{run[size] / 2**20:.0f}" for size in ("own", "all", "read")]
+            cells = [f"`{row}`", *sizes, f"{run['wall']:.1f}", *parts, run["iterations"]]
+            yield line([*cells, f"{run['val_f1']:.3f}", *reached(run["history"], options.score)])
+        if options.mapped:
+            yield ""
+            yield from mapped(options, run["settings"], group)
+
+
+def mapped(options, settings, group):
+    """Train in torch on a mapped array with the settings of a run; yield the table."""
+    asked = {name: settings[name] for name in ("fanouts", "hidden")}
+    asked |= {"batch": settings["batch_size"], "folder": options.data, "steps": options.mapped}
+    yield from head(["torch on a mapped array", "MiB read", "seconds", "median of a step"])
+    for readahead, name in ((True, "the system reads ahead"), (False, "it does not")):
+        words = json.dumps({**asked, "readahead": readahead})
+        command = [options.python, "-m", "bench.peers.mapped", words]
+        run = watched(command, group, Path(options.data))
+        seconds = json.loads(run["text"])
+        cells = [f"{run['read'] / 2**20:.0f}", f"{sum(seconds):.1f}"]
+        yield line([name, *cells, f"{statistics.median(seconds):.2f}"])
+
+
+def reached(history, score):
+    """Return the cells on the first epoch that has a score; none where no score is asked for."""
+    if score is None:
+        return []
+    for epoch in history:
+        if epoch["val_f1"] and float(epoch["val_f1"]) >= score:
+            seconds = sum(float(epoch[part] or 0) for part in PARTS if part != "evaluation")
+            return [epoch["epoch"], f"{seconds:.1f}"]
+    return ["not reached", "-"]
 
 
 def opened(data):
@@ -78,31 +155,54 @@ def opened(data):
     return float(done.stdout)
 
 
-def trained(data, options):
-    """Train once; return what metrics.json says, and the seconds and bytes of the process."""
+def trained(data, options, group=None):
+    """Train once; return what metrics.json and history.csv say, and what `watched` returns."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "run")
         command = [sys.executable, "-m", "fastimpl", "train", "--data", data]
-        command += [*shlex.split(options), "--out", str(out)]
-        begin = perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as run:
-            with peaks(run.pid) as found:
-                error = run.stderr.read().decode()
-            if run.wait():
-                raise UsageError(f"{shlex.join(command)}:\n{error[-2000:]}")
+        found = watched([*command, *shlex.split(options), "--out", str(out)], group, Path(data))
         result = json.loads((out / "metrics.json").read_text())
-        return {**result, **found, "wall": perf_counter() - begin}
+        with (out / "history.csv").open(newline="") as file:
+            return {**result, **found, "history": list(csv.DictReader(file))}
+
+
+def watched(command, group, cold):
+    """Run a command, in a memory cgroup if there is one; return seconds, bytes and what it prints.
+
+    Raises
+    ------
+    UsageError
+        If the command fails.
+    """
+    if group:
+        for file in cold.rglob("*"):  # pages of other processes would not count for the group
+            if file.is_file():
+                forget(file)
+        command = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', f"{group}/cgroup.procs", *command]
+    begin = perf_counter()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        with peaks(run.pid) as found:
+            text, error = run.communicate()
+        if run.returncode:
+            raise UsageError(f"{shlex.join(command)}:\n{error[-2000:]}")
+    return {**found, "text": text, "wall": perf_counter() - begin}
 
 
 @contextmanager
 def peaks(process):
-    """Give a dict, filled at the end: the most bytes of its own that a process had, and of all."""
-    found, ended = {"own": 0, "all": 0}, threading.Event()
+    """Give a dict, filled at the end: the most bytes of its own that a process had, and of all.
+
+    ``read`` is what the process read from storage.
+    """
+    found, ended = {"own": 0, "all": 0, "read": 0}, threading.Event()
 
     def look():
         while not ended.is_set():
             own, mapped = resident(process)
             found["own"], found["all"] = max(found["own"], own), max(found["all"], own + mapped)
+            found["read"] = max(found["read"], read_of(process))
             sleep(EVERY)
 
     watch = threading.Thread(target=look)
@@ -124,3 +224,14 @@ def resident(process):
     kib = {name: int(size.split()[0]) for name, size in sizes.items()}
     own = kib.get("RssAnon", 0) + kib.get("RssShmem", 0)
     return 1024 * own, 1024 * kib.get("RssFile", 0)
+
+
+def read_of(process):
+    """Return the bytes that a process has read from storage."""
+    try:
+        text = Path(f"/proc/{process}/io").read_text()
+    except OSError:  # it has ended
+        return 0
+    return next(
+        (int(entry[12:]) for entry in text.splitlines() if entry.startswith("read_bytes: ")), 0
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
+from refimpl._support.distinct import distinct
 from refimpl.hints import F, Ids, Int, Integers, Mask, Matrix, Positions
 from refimpl.history.policy import MOST, layer_ids, rows_taken
 
@@ -139,7 +140,7 @@ def admit_arguments(
     slots = require.ids("slots", slots, 0, places, np.int32)
     if slots.size != len(ids):
         raise ValueError(f"slots must have shape ({len(ids)},) like ids, got {slots.shape}")
-    if not ascending(slots) and len(np.unique(slots)) < len(slots):
+    if not ascending(slots) and len(distinct(slots)) < len(slots):
         raise ValueError("slots must be distinct")
     return entries, layer, ids, values, slots, require.integer("i", i, 0, MOST), take
 

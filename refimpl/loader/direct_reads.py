@@ -11,6 +11,7 @@ import numpy as np
 
 from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
+from refimpl._support.distinct import distinct
 from refimpl.hints import Features, Int, Integers, Positions
 from refimpl.loader.files import AT_REST, matrix
 
@@ -75,7 +76,7 @@ def read_arguments(file, offset, rows, slots, cache, depth):
         raise ValueError(f"slots must be as many as rows, {len(rows)}, got {len(slots)}")
     if np.any(rows[1:] <= rows[:-1]):
         raise ValueError("rows must ascend")
-    if len(np.unique(slots)) != len(slots):
+    if len(distinct(slots)) != len(slots):
         raise ValueError("slots must be distinct")
     return file, offset, rows, slots, cache, require.integer("depth", depth, 1, 1024)
 

@@ -63,7 +63,7 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
     Parameters
     ----------
     minibatches : sequence of (any,) integer arrays
-        The rows that each minibatch needs.
+        The rows that each minibatch needs, below 2**31.
     begin : int, at least 0
 
     Returns
@@ -77,13 +77,13 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
     """
     begin = require.integer("begin", begin, 0, 2**31)
     minibatches = [
-        require.ids("minibatches", rows, 0, 2**62, np.int64)
+        require.ids("minibatches", rows, 0, 2**31, np.int64)
         for rows in require.listed("minibatches", minibatches, "arrays of rows")
     ]
-    numbers = np.repeat(np.arange(begin, begin + len(minibatches)), list(map(len, minibatches)))
-    together = np.concatenate([np.empty(0, np.int64), *minibatches])
-    rows, at = np.unique(together, return_index=True)
-    return Window(rows, numbers[at], begin + len(minibatches))
+    uses = [rows << 31 | i for i, rows in enumerate(minibatches)]
+    rows, first = np.divmod(np.sort(np.concatenate([np.empty(0, np.int64), *uses])), 2**31)
+    new = np.diff(rows, prepend=-1) != 0
+    return Window(rows[new], begin + first[new], begin + len(minibatches))
 
 
 def plan_arguments(cache, window, pinned, later):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.distinct import distinct
 from refimpl._support.reprs import showing
 from refimpl._support.thread_limits import Threads
 from refimpl.hints import FilePath, FloatDtype, Int, Integers, Matrix, Positions
@@ -149,6 +150,7 @@ class LookaheadFeatures:
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
         self._state = np.zeros(capacity, np.uint8)  # of each slot
+        self._coming = self._unused = np.empty(0, np.int64)  # slots: being read; read, not used
         self._thread, self._process = _thread(), os.getpid()
 
     __repr__ = showing("path", "shape", "dtype", "depth", "window", "evict")
@@ -179,7 +181,7 @@ class LookaheadFeatures:
         reads = self.rows.plan(window, pinned, later)
         self.clock = max(self.clock, window.end)
         self.counts.asked += len(window.rows)
-        self._state[reads.slots] = COMING
+        self._state[reads.slots], self._coming = COMING, reads.slots
         try:
             self._reading = self._thread.submit(self._read, *reads)
         except BaseException:
@@ -188,12 +190,16 @@ class LookaheadFeatures:
 
     def _leave_behind(self, *known):
         """Count the rows that nobody asked for, and that none of the `known` windows needs."""
-        left = self._state == READ
+        kept: list = []
         for window in known:
             slots = self.rows.slot_of[window.rows]
-            left[slots[slots != FREE]] = False
-        self._state[left] = VAIN
-        self.counts.in_vain += int(np.count_nonzero(left))
+            slots = slots[slots != FREE]
+            kept.append(slots[self._state[slots] == READ])
+            self._state[kept[-1]] = COMING  # set apart
+        left = self._unused[self._state[self._unused] == READ]
+        self._unused = np.concatenate(kept)
+        self._state[left], self._state[self._unused] = VAIN, READ
+        self.counts.in_vain += len(left)
 
     def finish(self) -> None:
         """Wait for what is being read."""
@@ -208,7 +214,9 @@ class LookaheadFeatures:
             self._forget()
             raise
         finally:
-            self._state[self._state == COMING] = READ
+            here = self._coming[self._state[self._coming] == COMING]
+            self._state[here] = READ
+            self._unused = np.concatenate([self._unused, here])
             self.counts.waiting += perf_counter() - begin
         self.counts.rows += rows
         self.counts.bytes += size
@@ -221,7 +229,7 @@ class LookaheadFeatures:
 
     def _forget(self):
         """Free the slots whose rows were to be read, and are not."""
-        slots = np.flatnonzero(self._state == COMING)
+        slots = self._coming[self._state[self._coming] == COMING]
         self.rows.forget(slots)
         self._state[slots] = USED
 
@@ -268,7 +276,7 @@ class LookaheadFeatures:
     def _use(self, slots):
         """Note that the rows in some slots were asked for."""
         states = self._state[slots]
-        late = np.unique(slots[states == VAIN])  # later than the window that they were read for
+        late = distinct(slots[states == VAIN])  # later than the window that they were read for
         self.counts.in_vain -= len(late)
         self._state[slots] = USED
 

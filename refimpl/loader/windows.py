@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refimpl._support.distinct import distinct
 from refimpl.hints import Integers, Positions
 from refimpl.loader.lookahead import Window, window_of
 from refimpl.loader.lookahead_features import LookaheadFeatures, ReadFailed
@@ -94,28 +95,27 @@ class Windows:
 
     def _draw(self):
         """Return minibatches whose rows are at most half of the cache, and their `Window`."""
-        rows: Positions = np.empty(0, np.int64)
         chosen: list = []
         while len(chosen) < self.features.window:
             if not self.drawn:
                 minibatch = next(self.minibatches)
                 nodes = np.asarray(self.inputs(minibatch), np.int64)
-                self.drawn.append((minibatch, np.unique(self.features.in_file(nodes))))
-            both = np.union1d(rows, self.drawn[0][1])
-            if self._too_many(both):
+                self.drawn.append((minibatch, distinct(self.features.in_file(nodes))))
+            if self._too_many([rows for _, rows in (*chosen, self.drawn[0])]):
                 if chosen:
                     break
-                self.drawn[0] = self.drawn[0][0], self._what_fits(both)
-                both = self.drawn[0][1]
-            rows = both
+                self.drawn[0] = self.drawn[0][0], self._what_fits(self.drawn[0][1])
             chosen.append(self.drawn.popleft())
         window = window_of([rows for _, rows in chosen], self.number)
         self.number = window.end
         return [minibatch for minibatch, _ in chosen], window
 
-    def _too_many(self, rows):
+    def _too_many(self, minibatches):
         """Return whether rows do not fit in half of the cache, nor all rows in the whole of it."""
-        return min(2 * len(rows), self.features.shape[0]) > self.features.capacity
+        n, most = self.features.shape[0], self.features.capacity
+        if min(2 * sum(map(len, minibatches)), n) <= most:  # even if they share no row
+            return False
+        return min(2 * len(distinct(np.concatenate(minibatches))), n) > most
 
     def _what_fits(self, rows):
         """Return rows of a minibatch that half of the cache holds, if that may be; or raise."""

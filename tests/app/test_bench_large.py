@@ -1,6 +1,7 @@
 """What the benchmarks of large graphs are made of."""
 
 import importlib
+import os
 import subprocess
 import sys
 
@@ -42,6 +43,28 @@ def test_memory_of_its_own_is_counted():
             run.wait()
     assert 2**26 < found["own"] < 2**26 + 2**25
     assert found["all"] > found["own"]
+
+
+def test_the_first_epoch_with_a_score_counts_without_evaluation():
+    large = importlib.import_module("bench.large")
+    times = dict.fromkeys(large.PARTS, "0")
+    history = [
+        {**times, "epoch": epoch, "val_f1": score, "sampling": seconds, "evaluation": "100"}
+        for epoch, score, seconds in [("1", "", "2.0"), ("2", "0.5", "4.5"), ("3", "0.6", "7.0")]
+    ]
+    assert large.reached(history, None) == []
+    assert large.reached(history, 0.5) == ["2", "4.5"]
+    assert large.reached(history, 0.61) == ["not reached", "-"]
+
+
+def test_bytes_read_from_storage_are_counted(tmp_path):
+    large, storage = map(importlib.import_module, ("bench.large", "bench.storage"))
+    file = tmp_path / "block"
+    file.write_bytes(bytes(2**24))
+    os.sync()
+    storage.forget(file)
+    code = f"import time; open({str(file)!r}, 'rb').read(); time.sleep(0.5)"
+    assert large.watched([sys.executable, "-c", code], None, tmp_path)["read"] >= 2**24
 
 
 def test_scrambled_ids_are_a_permutation(kronecker):
