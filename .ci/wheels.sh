@@ -21,6 +21,7 @@ tar c -C "$work/loose" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --gro
 tar xzf "$dist"/*.tar.gz -C "$work/source"
 python -m build --wheel --outdir "$work/built" "$work"/source/*
 python -m auditwheel repair -z 9 -w "$dist" "$work"/built/*.whl # brings its own OpenMP
+python .ci/bundled.py "$dist"/*.whl
 ls -l "$dist"
 python -m twine check --strict "$dist"/* # PyPI can show the README
 

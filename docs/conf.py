@@ -43,6 +43,8 @@ html_css_files = [
     f"{name}.css" for name in ("teaching", "exercises", "drawings", "steppers", "kernels", "site")
 ]
 html_js_files = [(f"{name}.js", {"defer": ""}) for name in ("lit", "steppers", "scrollable")]
+if tags.has("versions"):  # noqa: F821  Sphinx defines it; `-t versions` is given by .ci/site
+    html_js_files.append(("versions.js", {"defer": ""}))
 templates_path = ["_templates"]
 html_static_path = ["_static", "playground/page/playground.css"]
 numpydoc_show_class_members = False

@@ -1,11 +1,15 @@
 """What configures the builds that are published, and the page on them."""
 
+import base64
+import hashlib
+import json
 import platform
 import re
 import runpy
 import shutil
 import subprocess
 import sysconfig
+import zipfile
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
@@ -89,6 +93,52 @@ def test_links_of_the_published_readme_lead_to_the_repository():
     source = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)]+)\)", absolute(source, "https://x.org/y", "1.2"))
     assert all(link.startswith(("http://", "https://", "#")) for link in links)
+
+
+BUNDLED = runpy.run_path(str(ROOT / ".ci/bundled.py"))["main"]
+TEXT, SBOM = "licenses/LICENSE.libgomp", "sboms/auditwheel.cdx.json"
+
+
+def wheel_with(path, library, *texts):
+    """Write a wheel as auditwheel leaves it: with a copy of a library, and an SBOM."""
+    packages = [{"name": "minibatch_gnn"}, {"name": f"{library}1", "version": "12.2.0"}]
+    files = {f"minibatch_gnn.libs/{library}-f9a9ad78.so.1.0.0": "ELF"} if library else {}
+    files |= {f"a.dist-info/{name}": "GPL" for name in texts}
+    files |= {f"a.dist-info/{SBOM}": json.dumps({"components": packages})}
+    record = "".join(f"{name},sha256=x,3\n" for name in files)
+    files["a.dist-info/RECORD"] = f"{record}a.dist-info/RECORD,,\n"
+    with zipfile.ZipFile(path, "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(name, text)
+    return path
+
+
+def test_a_copy_of_a_library_has_its_licence_in_the_sbom_of_the_wheel(tmp_path):
+    assert {"LICENSE", Path(TEXT).name} == set(PROJECT["project"]["license-files"])
+    notice = (ROOT / Path(TEXT).name).read_text(encoding="utf-8")
+    path = wheel_with(tmp_path / "a.whl", "libgomp", TEXT)
+    BUNDLED(path)
+    with zipfile.ZipFile(path) as wheel:
+        assert wheel.testzip() is None
+        sbom, record = (wheel.read(f"a.dist-info/{name}") for name in (SBOM, "RECORD"))
+    own, copy = json.loads(sbom)["components"]
+    assert "licenses" not in own
+    assert copy["licenses"] == [{"expression": "GPL-3.0-or-later WITH GCC-exception-3.1"}]
+    assert f"License: {copy['licenses'][0]['expression']}\n" in notice
+    digest = base64.urlsafe_b64encode(hashlib.sha256(sbom).digest()).decode().rstrip("=")
+    assert f"a.dist-info/{SBOM},sha256={digest},{len(sbom)}" in record.decode().splitlines()
+    assert record.count(b"sha256=x,3") == 2
+    (first, _) = path.read_bytes(), BUNDLED(path)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize(("library", "texts"), [("libgomp", []), ("libother", [TEXT])])
+def test_a_copy_of_a_library_without_a_licence_is_refused(tmp_path, library, texts):
+    path = wheel_with(tmp_path / "a.whl", library, *texts)
+    before = path.read_bytes()
+    with pytest.raises(SystemExit, match=f"has a copy of {library}, without a licence"):
+        BUNDLED(path)
+    assert path.read_bytes() == before
 
 
 def test_changelog_and_citation_name_the_version():

@@ -23,6 +23,7 @@ OWN = (
     "_static/playground.js",
     "_static/scrollable.js",
     "_static/steppers.js",
+    "_static/versions.js",
     "steppers/stepper.js",
 )
 THEIRS = {  # of Sphinx, the theme and reveal.js
