@@ -1,5 +1,6 @@
 """The samplers for the nodes of one sample, and for eight whole subgraphs."""
 
+import inspect
 from functools import cache
 
 import numpy as np
@@ -11,12 +12,13 @@ from bench.case import Bench, Task
 from bench.checks import check_induced
 from bench.timing import MIN_ROUNDS
 from refimpl.lab.backend import find
+from refimpl.samplers.nodes import KERNELS
 from refimpl.streams import SAMPLE, key
 
 COUNT = 8
-FRONTIER = "frontier", "dashboard", "pin_tile", "bucket"
-ONE_STREAM = "edge", "random_walk", "multiple_walks", "forest_fire"
-SHORT = ONE_STREAM[:3]
+PARAMETERS = {name: inspect.signature(kernel).parameters for name, kernel in KERNELS.items()}
+FRONTIER = tuple(name for name, parameters in PARAMETERS.items() if "probe" in parameters)
+SHORT = "edge", "random_walk", "multiple_walks"
 
 
 def keys(q, streams=2):
@@ -62,11 +64,8 @@ def options_of(name, scale):
     m, n = scale.m, scale.n
     if name in SHORT and m >= 1_000:  # their work is a few random reads a node
         m, n = 10 * m, 10 * n
-    options = {
-        "edge": {"b": n // 2},
-        "random_walk": {"r": n // 4, "h": 2},
-        "forest_fire": {"n": n},
-    }.get(name, {"m": m, "n": n})
+    sizes = {"m": m, "n": n, "b": n // 2, "r": n // 4, "h": 2}
+    options = {key: value for key, value in sizes.items() if key in PARAMETERS[name]}
     return options, " ".join(f"{key}={value:,}" for key, value in options.items())
 
 
@@ -114,8 +113,7 @@ def work_of_many(size):
 
 
 BENCHES = (
-    *(Bench(name, tasks_of(name), serial=True) for name in FRONTIER),
-    *(Bench(name, tasks_of(name), serial=True) for name in ONE_STREAM),
+    *(Bench(name, tasks_of(name), serial=True) for name in KERNELS),
     Bench("sample_many", many_tasks),
 )
 

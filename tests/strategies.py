@@ -1,11 +1,14 @@
 """Graphs for Hypothesis, with the shapes that break graph code; they shrink to few nodes."""
 
+import inspect
+
 import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
 import refimpl
-from refimpl import Graph, as_graph
+from refimpl import Graph, Sampler, as_graph
+from refimpl.samplers.nodes import KERNELS
 
 FLOATS = st.sampled_from([np.float64, np.float32])
 KEYS = st.integers(0, 2**64 - 1)
@@ -82,22 +85,38 @@ def _node_pairs(n):
     return st.sets(st.tuples(node, node), max_size=n + n // 2)
 
 
+SIZES = {"m": 1, "n": 2, "b": 1, "r": 1, "h": 1}  # the options that have no default
+SAMPLER_OPTIONS = {  # by the names of samplers' options; one name means the same in all of them
+    "b": st.integers(1, 40),
+    "h": st.integers(0, 5),
+    "p_f": st.sampled_from([0, 0.3, 0.7, 0.95, 1]),
+    "method": st.sampled_from(["direct", "alias"]),
+    "deg_cap": st.sampled_from([None, 1, 2, 3, 100]),
+    "include": st.sampled_from(["pushed", "popped"]),
+    "eta": st.sampled_from([1.01, 1.2, 1.5, 2, 3.0]),
+    "lanes": st.sampled_from([1, 2, 3, 4, 7, 8, 16, 33]),
+    "probe_range": st.sampled_from(["capacity", "used"]),
+    "overflow": st.sampled_from(["truncate", "grow"]),
+}
+
+
 @st.composite
 def sampler_options(draw, graph, name):
     """Draw legal keyword arguments of sampler `name` for a graph with at least one node."""
     m = draw(st.integers(1, graph.n), label="m")
-    options = {
-        "m": m,
-        "n": draw(st.integers(m, m + 12), label="n"),
-        "deg_cap": draw(st.sampled_from([None, 1, 2, 3, 100]), label="deg_cap"),
-        "include": draw(st.sampled_from(["pushed", "popped"]), label="include"),
-    }
-    if name == "pin_tile":
-        options["eta"] = draw(st.sampled_from([1.01, 1.2, 1.5, 2, 3.0]), label="eta")
-        options["lanes"] = draw(st.sampled_from([1, 2, 3, 4, 7, 8, 16, 33]), label="lanes")
-        options["probe_range"] = draw(st.sampled_from(["capacity", "used"]), label="probe_range")
-        options["overflow"] = draw(st.sampled_from(["truncate", "grow"]), label="overflow")
-    return options
+    drawn = {"m": st.just(m), "r": st.just(m), "n": st.integers(m, m + 40), **SAMPLER_OPTIONS}
+    return {key: draw(drawn[key], label=key) for key in sampler_takes(name, drawn)}
+
+
+def sampler_takes(name, options):
+    """Return those of `options`, a dictionary, that the sampler `name` takes."""
+    parameters = inspect.signature(KERNELS[name]).parameters
+    return {key: value for key, value in options.items() if key in parameters}
+
+
+def sampler_keys(name, *keys):
+    """Return the first of `keys`, as many as the sampler `name` takes."""
+    return keys[: Sampler(name, **sampler_takes(name, SIZES)).streams]
 
 
 def distinct(shape, dtype, seed=0):

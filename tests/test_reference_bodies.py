@@ -145,7 +145,7 @@ def test_a_late_start_is_noticed(lines, good):
 
 def test_a_body_shows_its_decorator_and_nothing_of_it():
     source = inspect.getsource(refimpl.samplers.frontier)
-    assert source.startswith("@checked_by(frontier_arguments)\ndef frontier(\n")
+    assert source.startswith("@sampler\n@checked_by(frontier_arguments)\ndef frontier(\n")
     assert "main, probe = Stream(main), Stream(probe)\n" in source
 
 

@@ -5,11 +5,11 @@ import numpy as np
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.training.config import config_from
+from refimpl.lab.training.methods import METHODS
 from refimpl.loader import SimComm
 
 BATCHES = {"batch_size": 14}  # 130 training nodes make 10 of them
-OPTIONS = {
-    "graph": {},
+OWN = {
     "neighbor": BATCHES | {"fanouts": (3, 2)},
     "fresh": BATCHES | {"fanouts": (4, 3), "t_stale": 2, "buffer": 3000, "p_grad": 0.8},
     "layer": BATCHES | {"fanouts": (3, 2)},
@@ -18,6 +18,7 @@ OPTIONS = {
     "fastgcn": BATCHES | {"layer_sizes": (20, 20), "model": "gcn"},
     "ladies": BATCHES | {"layer_sizes": (20, 20), "model": "gcn"},
 }
+OPTIONS = {name: OWN.get(name, {}) for name, kind in METHODS.items() if kind.several_workers}
 
 
 def config_of(method, a_step=4, /, **options):

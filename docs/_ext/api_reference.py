@@ -1,6 +1,7 @@
 """Directives of the reference: every public name, by topic.
 
-    api          the names in it, one a line: a table of them, then the documentation of each
+    api          the names in it, one a line: a table of them, then the documentation of each;
+                 `every_sampler` stands for all samplers
     api-table    the table alone, of the page docs/reference/NAME.md
 
 In Markdown, `name` in backticks becomes a link if it is a public name that has a capital letter
@@ -12,7 +13,7 @@ import re
 
 from docutils import nodes
 from generated import ancestors, extension
-from paper_lines import DOCS
+from listed_names import DOCS, names_in
 from sphinx import addnodes
 
 import refimpl
@@ -25,7 +26,7 @@ SPECIAL = {name for name in homes() if "_" in name or not name.islower()}
 def names_of_topic(topic):
     """Return the names in the api directives of docs/reference/TOPIC.md, in order."""
     text = (DOCS / "reference" / f"{topic}.md").read_text()
-    return [name for block in FENCE.findall(text) for name in block.split()]
+    return [name for block in FENCE.findall(text) for name in names_in(block)]
 
 
 def table_of(names):
@@ -57,7 +58,7 @@ def documentation_of(name):
 
 def api(content):
     """Return the names that stand in it, in a table and one after the other."""
-    names = content.split()
+    names = names_in(content)
     unknown = [name for name in names if name not in homes()]
     if unknown:
         raise ValueError(f"no public names: {', '.join(unknown)}")

@@ -5,6 +5,9 @@ kernel-requirements  what is required, by number; the cases of each requirement
 kernel-errors        what is refused, and with which error; the cases of each row
 kernel-flags         the flags of its vectors in words
 
+port-stages          the table of stages on the page about a port; each line of its content is a
+                     page of docs/kernels, what the stage gives, and more kernels than the page has
+
 The tables are folded.
 """
 
@@ -14,8 +17,10 @@ from functools import cache
 from algorithms import pages_of_algorithms
 from api_reference import path_of
 from generated import box, extension, folded, plain, table
+from listed_names import stages
 
 from refimpl.lab.apps.conformance import requirements, vectors
+from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
@@ -85,6 +90,16 @@ def kernel_flags(kernel):
     return folded(f"{counted(rows, 'flag')} of its cases", made)
 
 
+def port_stages(content):
+    """Return the table of stages: the kernels of a stage are the sections of its page."""
+    rows = []
+    for number, (page, kernels, gives, more) in enumerate(stages(content), 1):
+        level = next(level for level, names in LEVELS.items() if kernels[0] in names)
+        named = ", ".join([*(f"`{kernel}`" for kernel in kernels), *more])
+        rows.append((number, f"{{doc}}`/kernels/{page}`", named, gives, f"`{level}`"))
+    return table(("stage", "page", "kernels", "what it gives", "level"), rows, (1, 3, 8, 5, 2))
+
+
 def counted(rows, word):
     """Return how many rows there are, in words."""
     return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
@@ -97,4 +112,4 @@ def some(cases):
     return f"{named} and {more} more" if more > 0 else named
 
 
-setup = extension(kernel_about, kernel_requirements, kernel_errors, kernel_flags)
+setup = extension(kernel_about, kernel_requirements, kernel_errors, kernel_flags, port_stages)

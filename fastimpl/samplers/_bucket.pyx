@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from fastimpl.samplers._probes cimport Probes, next_below, start_probes
-from fastimpl.samplers._walker cimport FIRST, SECOND, Walker, room, weight_of
+from fastimpl.samplers._walker cimport FIRST, SECOND, Walker, room, together, weight_of
 from fastimpl.samplers._walking cimport walk
 
 cdef extern from *:
@@ -105,4 +105,4 @@ cdef void bucket_together(Walker* walkers, int group) noexcept nogil:
     walk(walkers, group, set_up, pop, replace)
 
 
-bucket.together, bucket.whole = bucket_together, NULL
+KERNEL = together(bucket_together)

@@ -12,7 +12,7 @@ from fastimpl.samplers._probes cimport (
     start_probes,
     vacate,
 )
-from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
+from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, together, weight_of
 from fastimpl.samplers._walking cimport walk
 
 ctypedef struct Column:
@@ -163,4 +163,4 @@ cdef void dashboard_together(Walker* walkers, int group) noexcept nogil:
     walk(walkers, group, set_up, pop, replace)
 
 
-dashboard.together, dashboard.whole = dashboard_together, NULL
+KERNEL = together(dashboard_together)

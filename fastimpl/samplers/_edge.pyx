@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from fastimpl._graph cimport prefetch
 from fastimpl._interrupts cimport stopped
 from fastimpl._streams cimport below, uniform
-from fastimpl.samplers._walker cimport Walker, reserve
+from fastimpl.samplers._walker cimport Walker, reserve, whole
 
 cdef enum:
     BATCH = 32  # edges under way at a time: their reads of memory overlap
@@ -83,4 +83,4 @@ cdef void draw_by_alias(Walker* walker, int64_t first, int64_t count) noexcept n
         prefetch(walker.indptr + walker.pushed[first + i])
 
 
-edge.whole = edge_whole
+KERNEL = whole(edge_whole)

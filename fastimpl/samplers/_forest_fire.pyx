@@ -6,7 +6,7 @@ from libc.string cimport memset
 from fastimpl._graph cimport forget
 from fastimpl._interrupts cimport has_stopped, stopped_at
 from fastimpl._streams cimport GOLD, below, displaced_size, partial_shuffle, uniform
-from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, reserve, room
+from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, reserve, room, whole
 
 # A map of int32 to int32 that says `key` where it holds nothing for it.
 ctypedef struct Changed:
@@ -115,4 +115,4 @@ cdef int forest_fire_whole(Walker* walker) noexcept nogil:
     return 0
 
 
-forest_fire.whole = forest_fire_whole
+KERNEL = whole(forest_fire_whole)

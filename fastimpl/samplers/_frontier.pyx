@@ -3,7 +3,7 @@
 from libc.stdint cimport INT64_MAX, int64_t
 
 from fastimpl.samplers._probes cimport Probes, next_below, start_probes
-from fastimpl.samplers._walker cimport FIRST, Walker, room, weight_of
+from fastimpl.samplers._walker cimport FIRST, Walker, room, together, weight_of
 from fastimpl.samplers._walking cimport walk
 
 ctypedef struct Tree:
@@ -76,4 +76,4 @@ cdef void frontier_together(Walker* walkers, int group) noexcept nogil:
     walk(walkers, group, set_up, pop, replace)
 
 
-frontier.together, frontier.whole = frontier_together, NULL
+KERNEL = together(frontier_together)

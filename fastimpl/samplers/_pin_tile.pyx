@@ -4,7 +4,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from fastimpl.samplers._probes cimport CHUNK, Probes, first_hit, occupy, start_probes, vacate
-from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, weight_of
+from fastimpl.samplers._walker cimport FIRST, SECOND, THIRD, Walker, room, together, weight_of
 from fastimpl.samplers._walking cimport walk
 
 ctypedef struct Tile:
@@ -146,4 +146,4 @@ cdef void pin_tile_together(Walker* walkers, int group) noexcept nogil:
     walk(walkers, group, set_up, pop, replace)
 
 
-pin_tile.together, pin_tile.whole = pin_tile_together, NULL
+KERNEL = together(pin_tile_together)

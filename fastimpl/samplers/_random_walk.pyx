@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 from fastimpl._graph cimport prefetch
 from fastimpl._interrupts cimport stopped, stopped_at
 from fastimpl._streams cimport below, displaced_size, partial_shuffle
-from fastimpl.samplers._walker cimport SPARE, Walker, reserve, room
+from fastimpl.samplers._walker cimport SPARE, Walker, reserve, room, whole
 
 cdef enum:
     BATCH = 32  # walks in step: while one waits for memory, the others go on
@@ -85,4 +85,4 @@ cdef int random_walk_whole(Walker* walker) noexcept nogil:
     return 0
 
 
-random_walk.whole = random_walk_whole
+KERNEL = whole(random_walk_whole)

@@ -10,15 +10,8 @@ from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped
 from fastimpl._memory cimport allocate_zeros, give_back, resize
 from fastimpl._streams cimport absorb
 from fastimpl._types cimport gnn_max_threads, ids_of, offsets_of
-from fastimpl.samplers._bucket cimport bucket
-from fastimpl.samplers._dashboard cimport dashboard
-from fastimpl.samplers._edge cimport edge
-from fastimpl.samplers._forest_fire cimport forest_fire
-from fastimpl.samplers._frontier cimport frontier
-from fastimpl.samplers._pin_tile cimport pin_tile
-from fastimpl.samplers._random_walk cimport random_walk
 from fastimpl.samplers._walker cimport (
-    Counts, Method, Options, Tables, Walker, clip, release_buffers, sort_unique
+    Counts, Kernel, Method, Options, Tables, Walker, clip, release_buffers, sort_unique
 )
 
 cdef enum:
@@ -33,24 +26,6 @@ ctypedef struct Result:
     Induced induced
     Counts counts
     int failed
-
-
-cdef const Method* method_of(str name) except NULL:
-    if name == "frontier":
-        return &frontier
-    if name == "dashboard":
-        return &dashboard
-    if name == "pin_tile":
-        return &pin_tile
-    if name == "bucket":
-        return &bucket
-    if name == "edge":
-        return &edge
-    if name == "random_walk" or name == "multiple_walks":
-        return &random_walk
-    if name == "forest_fire":
-        return &forest_fire
-    raise ValueError(name)
 
 
 cdef Tables tables_of(tuple arrays) except *:
@@ -134,11 +109,11 @@ cdef void prepare(
 
 
 def sample_nodes(
-    Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    Options options, tuple arrays, uint64_t main, uint64_t probe
+    Workspace workspace, Kernel kernel not None, const int64_t[::1] indptr,
+    const int32_t[::1] indices, Options options, tuple arrays, uint64_t main, uint64_t probe
 ):
     """Return (nodes, popped, pushed, counters) of one sample."""
-    cdef const Method* method = method_of(name)
+    cdef const Method* method = &kernel.method
     cdef Tables tables = tables_of(arrays)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)
@@ -166,16 +141,16 @@ def sample_nodes(
 
 
 def sample_subgraphs(
-    Workspace workspace, str name, const int64_t[::1] indptr, const int32_t[::1] indices,
-    const int32_t[::1] diagonal, Options options, tuple arrays, uint64_t key, uint64_t first,
-    int64_t count
+    Workspace workspace, Kernel kernel not None, const int64_t[::1] indptr,
+    const int32_t[::1] indices, const int32_t[::1] diagonal, Options options, tuple arrays,
+    uint64_t key, uint64_t first, int64_t count
 ):
     """Return (arrays of a subgraph, counters) of samples first, first + 1, .. of the stream `key`.
 
     A task is a few subgraphs. Each depends on its own key alone, so neither the number of threads
     nor the order in which they take tasks changes a result.
     """
-    cdef const Method* method = method_of(name)
+    cdef const Method* method = &kernel.method
     cdef Tables tables = tables_of(arrays)
     cdef const int64_t* offsets = offsets_of(indptr)
     cdef const int32_t* ids = ids_of(indices)

@@ -88,6 +88,13 @@ ctypedef struct Method:
     void (*together)(Walker*, int) noexcept nogil  # so many samples; they are marked as failed
     int (*whole)(Walker*) noexcept nogil  # NULL for a frontier sampler
 
+# A Method as Python can hold it: each sampler's module has one under the name KERNEL.
+cdef class Kernel:
+    cdef Method method
+
+cdef Kernel together(void (*draw)(Walker*, int) noexcept nogil)
+cdef Kernel whole(int (*draw)(Walker*) noexcept nogil)
+
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil
 
 

@@ -12,6 +12,24 @@ cdef enum:
     SPARSE = 256  # nodes of the graph a node found, from which on digits sort faster than a bitmap
 
 
+cdef class Kernel:
+    """How a sampler draws; made by `together` or `whole`."""
+
+
+cdef Kernel together(void (*draw)(Walker*, int) noexcept nogil):
+    """Return the Kernel of a frontier sampler."""
+    cdef Kernel kernel = Kernel()
+    kernel.method.together = draw
+    return kernel
+
+
+cdef Kernel whole(int (*draw)(Walker*) noexcept nogil):
+    """Return the Kernel of a sampler that draws one sample after another."""
+    cdef Kernel kernel = Kernel()
+    kernel.method.whole = draw
+    return kernel
+
+
 cdef void* room(Walker* walker, int which, size_t size) noexcept nogil:
     """Return at least `size` bytes of a buffer, its content kept; NULL when memory runs out."""
     cdef Buffer* buffer = &walker.buffers[which]

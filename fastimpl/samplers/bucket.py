@@ -1,9 +1,11 @@
 """refimpl/samplers/bucket.py on a kernel."""
 
-from fastimpl._twin import twin
-from fastimpl.samplers.sampling import sample_nodes
+from fastimpl.samplers._bucket import KERNEL
+from fastimpl.samplers.frontier import frontier_call
+from fastimpl.samplers.sampling import sampler_twin
+from refimpl.samplers.bucket import bucket_arguments
 
 
-@twin
+@sampler_twin(KERNEL)
 def bucket(graph, main, probe, *, m, n, deg_cap=None, include="pushed"):
-    return sample_nodes("bucket", graph, main, probe, m=m, n=n, deg_cap=deg_cap, include=include)
+    return frontier_call(*bucket_arguments(graph, main, probe, m, n, deg_cap, include))

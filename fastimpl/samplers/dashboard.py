@@ -1,10 +1,11 @@
 """refimpl/samplers/dashboard.py on a kernel."""
 
-from fastimpl._twin import twin
-from fastimpl.samplers.sampling import sample_nodes
+from fastimpl.samplers._dashboard import KERNEL
+from fastimpl.samplers.pin_tile import pin_tile_call
+from fastimpl.samplers.sampling import sampler_twin
 
 
-@twin
+@sampler_twin(KERNEL)
 def dashboard(
     graph,
     main,
@@ -20,18 +21,6 @@ def dashboard(
     probe_range="capacity",
     overflow="truncate",
 ):
-    return sample_nodes(
-        "dashboard",
-        graph,
-        main,
-        probe,
-        m=m,
-        n=n,
-        eta=eta,
-        deg_cap=deg_cap,
-        include=include,
-        lanes=lanes,
-        probing=probing,
-        probe_range=probe_range,
-        overflow=overflow,
+    return pin_tile_call(
+        graph, main, probe, m, n, eta, deg_cap, include, lanes, probing, probe_range, overflow
     )

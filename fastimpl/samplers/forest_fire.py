@@ -1,9 +1,11 @@
 """refimpl/samplers/forest_fire.py on a kernel."""
 
-from fastimpl._twin import twin
-from fastimpl.samplers.sampling import sample_nodes
+from fastimpl.samplers._forest_fire import KERNEL
+from fastimpl.samplers.sampling import Call, sampler_twin
+from refimpl.samplers.forest_fire import fire_arguments
 
 
-@twin
+@sampler_twin(KERNEL)
 def forest_fire(graph, main, *, n, p_f=0.7):
-    return sample_nodes("forest_fire", graph, main, n=n, p_f=p_f)
+    graph, main, n, p_f = fire_arguments(graph, main, n, p_f)
+    return Call(graph, (main, 0), {"n": min(n, graph.n), "p_f": p_f})

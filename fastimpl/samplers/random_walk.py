@@ -1,9 +1,11 @@
 """refimpl/samplers/random_walk.py on a kernel."""
 
-from fastimpl._twin import twin
-from fastimpl.samplers.sampling import sample_nodes
+from fastimpl.samplers._random_walk import KERNEL
+from fastimpl.samplers.sampling import Call, sampler_twin
+from refimpl.samplers.random_walk import walk_arguments
 
 
-@twin
+@sampler_twin(KERNEL)
 def random_walk(graph, main, *, r, h):
-    return sample_nodes("random_walk", graph, main, r=r, h=h)
+    graph, main, r, h = walk_arguments(graph, main, r, h)
+    return Call(graph, (main, 0), {"roots": r, "steps": h})

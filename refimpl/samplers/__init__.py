@@ -1,4 +1,10 @@
-"""Samplers: each draws the nodes of one subgraph; `sampling` induces and numbers them."""
+"""Samplers: each draws the nodes of one subgraph; `sampling` induces and numbers them.
+
+Every module of this folder is imported, and every function under `@sampler` is a public name.
+"""
+
+import importlib
+import pkgutil
 
 from refimpl.samplers.alias import AliasTable, alias_build, alias_draw
 from refimpl.samplers.bucket import bucket
@@ -17,7 +23,7 @@ from refimpl.samplers.importance import (
 from refimpl.samplers.layer import layer_sample
 from refimpl.samplers.multiple_walks import multiple_walks
 from refimpl.samplers.neighbor import Minibatch, epoch_batches, sample_mfg, sample_mfg_many
-from refimpl.samplers.nodes import NodeSample
+from refimpl.samplers.nodes import KERNELS, NodeSample
 from refimpl.samplers.normalization import SamplingCounts, aggregator, estimate_counts, loss_weights
 from refimpl.samplers.pin_tile import pin_tile
 from refimpl.samplers.random_walk import random_walk
@@ -62,3 +68,8 @@ __all__ = [
     "sample_mfg",
     "sample_mfg_many",
 ]
+
+for _module in pkgutil.iter_modules(__path__):
+    importlib.import_module(f"{__name__}.{_module.name}")
+globals().update(KERNELS)
+__all__ += [name for name in KERNELS if name not in __all__]

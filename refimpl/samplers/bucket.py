@@ -14,6 +14,7 @@ from refimpl.samplers.nodes import (
     frontier_options,
     node_sample,
     random_neighbour,
+    sampler,
     stream_keys,
 )
 from refimpl.streams import Stream
@@ -26,6 +27,7 @@ def bucket_arguments(graph, main, probe, m, n, deg_cap, include):
     return graph, *stream_keys(main, probe), m, n, deg_cap, include
 
 
+@sampler
 @checked_by(bucket_arguments)
 def bucket(
     graph: Graph,

@@ -9,13 +9,14 @@ import numpy as np
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Graph
 from refimpl.hints import Float, Ids, Int, Mask, Positions
-from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, sampler
 from refimpl.samplers.pin_tile import pin_tile_arguments, planned_capacity
 from refimpl.streams import Stream
 
 INV = -1
 
 
+@sampler
 @checked_by(pin_tile_arguments)
 def dashboard(
     graph: Graph,

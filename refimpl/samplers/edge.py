@@ -11,7 +11,7 @@ from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Floats, Ids, Int
 from refimpl.samplers.alias import alias_build, outcome
-from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, sampler
 from refimpl.streams import Stream
 
 
@@ -23,6 +23,7 @@ def edge_arguments(graph, main, b, method):
     return graph, require.word("main", main), b, method
 
 
+@sampler
 @checked_by(edge_arguments)
 def edge(
     graph: Graph, main: Int, *, b: Int, method: Literal["direct", "alias"] = "direct"

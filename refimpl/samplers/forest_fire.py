@@ -8,7 +8,7 @@ from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Float, Int
-from refimpl.samplers.nodes import NodeSample, node_sample
+from refimpl.samplers.nodes import NodeSample, node_sample, sampler
 from refimpl.streams import Stream
 
 
@@ -20,6 +20,7 @@ def fire_arguments(graph, main, n, p_f):
     return graph, require.word("main", main), n, p_f
 
 
+@sampler
 @checked_by(fire_arguments)
 def forest_fire(graph: Graph, main: Int, *, n: Int, p_f: Float = 0.7) -> NodeSample:
     """Draw the nodes of a subgraph by fires that spread from random nodes.

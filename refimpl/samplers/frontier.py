@@ -14,6 +14,7 @@ from refimpl.samplers.nodes import (
     frontier_options,
     node_sample,
     random_neighbour,
+    sampler,
     stream_keys,
 )
 from refimpl.streams import Stream
@@ -25,6 +26,7 @@ def frontier_arguments(graph, main, probe, m, n, deg_cap, include):
     return graph, *stream_keys(main, probe), *options
 
 
+@sampler
 @checked_by(frontier_arguments)
 def frontier(
     graph: Graph,

@@ -6,7 +6,7 @@ from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
-from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, walk_budget
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, sampler, walk_budget
 from refimpl.streams import Stream
 
 
@@ -17,6 +17,7 @@ def walks_arguments(graph, main, m, n):
     return graph, require.word("main", main), m, n
 
 
+@sampler
 @checked_by(walks_arguments)
 def multiple_walks(graph: Graph, main: Int, *, m: Int, n: Int) -> NodeSample:
     """Draw the nodes of a subgraph by m independent random walks of n - m steps in all.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -10,6 +11,15 @@ from refimpl._support import require
 from refimpl.graph import Counters
 from refimpl.graph.csr import undirected
 from refimpl.hints import Ids
+
+KERNELS: dict[str, Callable] = {}  # every sampler by its name
+Kernel = TypeVar("Kernel", bound=Callable)
+
+
+def sampler(kernel: Kernel) -> Kernel:
+    """Enter a function in the table of samplers; return the function."""
+    KERNELS[kernel.__name__] = kernel
+    return kernel
 
 
 class NodeSample(NamedTuple):

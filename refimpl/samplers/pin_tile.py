@@ -16,6 +16,7 @@ from refimpl.samplers.nodes import (
     frontier_options,
     node_sample,
     random_neighbour,
+    sampler,
     stream_keys,
 )
 from refimpl.streams import Stream
@@ -34,6 +35,7 @@ def pin_tile_arguments(
     return graph, *stream_keys(main, probe), m, n, eta, deg_cap, include, *options
 
 
+@sampler
 @checked_by(pin_tile_arguments)
 def pin_tile(
     graph: Graph,

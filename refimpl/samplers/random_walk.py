@@ -6,7 +6,7 @@ from refimpl._support import require
 from refimpl._support.argument_checks import checked_by
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int
-from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count
+from refimpl.samplers.nodes import NodeSample, node_sample, random_neighbour, root_count, sampler
 from refimpl.streams import Stream
 
 
@@ -18,6 +18,7 @@ def walk_arguments(graph, main, r, h):
     return graph, require.word("main", main), r, h
 
 
+@sampler
 @checked_by(walk_arguments)
 def random_walk(graph: Graph, main: Int, *, r: Int, h: Int) -> NodeSample:  # 7
     """Draw the nodes of a subgraph by r random walks of h steps.

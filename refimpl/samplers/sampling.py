@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections import ChainMap
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, overload
 
 from refimpl import streams
@@ -12,35 +13,15 @@ from refimpl._support.argument_checks import checked_by
 from refimpl.graph import Subgraph, induced_subgraph
 from refimpl.graph.csr import Graph, undirected
 from refimpl.hints import Int, Rng, SamplerOptions
-from refimpl.samplers.bucket import bucket
 from refimpl.samplers.clip import clip_nodes
-from refimpl.samplers.dashboard import dashboard
-from refimpl.samplers.edge import edge
-from refimpl.samplers.forest_fire import forest_fire
-from refimpl.samplers.frontier import frontier
-from refimpl.samplers.multiple_walks import multiple_walks
-from refimpl.samplers.nodes import NodeSample
-from refimpl.samplers.pin_tile import pin_tile
-from refimpl.samplers.random_walk import random_walk
+from refimpl.samplers.nodes import KERNELS, NodeSample
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-KERNELS: dict[str, Callable] = {
-    "frontier": frontier,
-    "dashboard": dashboard,
-    "pin_tile": pin_tile,
-    "bucket": bucket,
-    "edge": edge,
-    "random_walk": random_walk,
-    "multiple_walks": multiple_walks,
-    "forest_fire": forest_fire,
-}
-PARTS: dict[str, Callable] = {  # all that `sample_many` is made of
-    **KERNELS,
-    "clip_nodes": clip_nodes,
-    "induced_subgraph": induced_subgraph,
-}
+PARTS: Mapping[str, Callable] = ChainMap(  # all that `sample_many` is made of
+    {"clip_nodes": clip_nodes, "induced_subgraph": induced_subgraph}, KERNELS
+)
 
 
 class Sampler:
@@ -51,9 +32,9 @@ class Sampler:
     Parameters
     ----------
     kernel : str or callable
-        Which function draws the nodes: "frontier", "dashboard", "pin_tile", "bucket", "edge",
-        "random_walk", "multiple_walks" or "forest_fire" (or with hyphens), or one of your own,
-        called as ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
+        Which function draws the nodes: the name of a sampler of `refimpl.samplers`, such as
+        "pin_tile" (or with a hyphen), or a function of your own, called as
+        ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
         ``kernel(graph, main, probe, **options)``, that returns a NodeSample. `main` and `probe`
         are keys of streams; all else is by keyword only, and not called `clip`.
     clip : int, optional

@@ -7,13 +7,11 @@ import pytest
 from conformance_programs import answering, kernel_of
 
 from refimpl.lab.apps.cli import main
-from refimpl.lab.apps.conformance import requirements, runner, vectors
+from refimpl.lab.apps.conformance import requirements, runner, vectors, worked
 from refimpl.lab.apps.conformance.case import Case
 
 FILES = {file["function"]: file for file in vectors.load()}
-TABLES = requirements.tomllib.loads(
-    (requirements.HERE / "requirements.toml").read_text(encoding="utf-8")
-)
+TABLES = worked.words("requirements")
 kernels = pytest.mark.parametrize("kernel", sorted(FILES))
 
 
@@ -128,9 +126,7 @@ def folder(tmp_path, monkeypatch):
     """A folder with the vectors of one kernel, and words of its requirements to be changed."""
     words = tmp_path / "words"
     words.mkdir()
-    for name in ("requirements.toml", "refusals.toml"):
-        (words / name).write_text("")
-    monkeypatch.setattr(requirements, "HERE", words)
+    monkeypatch.setattr(worked, "CASES", words)
     zero = Case("zero", {"x": 0}, ("WORKED",), 0, "Shifts and products of 0 are 0.")
     monkeypatch.setattr(vectors, "kernels", lambda: {"mix": kernel_of(zero)})
     return tmp_path / "made"
@@ -138,7 +134,7 @@ def folder(tmp_path, monkeypatch):
 
 def test_numbers_are_not_used_again(folder, capsys):
     def written(text):
-        (requirements.HERE / "requirements.toml").write_text(f"[mix]\n{text}")
+        (worked.CASES / "streams.toml").write_text(f"[requirements.mix]\n{text}")
         status = main(["vectors", "--out", str(folder)])
         (folder / "index.json").unlink(missing_ok=True)
         said = capsys.readouterr()
@@ -163,10 +159,10 @@ def test_numbers_are_not_used_again(folder, capsys):
 
 
 def test_words_cannot_change_without_the_version(folder, capsys):
-    words = requirements.HERE / "requirements.toml"
-    words.write_text('[mix]\n1 = ["One.", "zero"]\n')
+    words = worked.CASES / "streams.toml"
+    words.write_text('[requirements.mix]\n1 = ["One.", "zero"]\n')
     assert main(["vectors", "--out", str(folder)]) == 0
-    words.write_text('[mix]\n1 = ["Another.", "zero"]\n')
+    words.write_text('[requirements.mix]\n1 = ["Another.", "zero"]\n')
     assert main(["vectors", "--out", str(folder), "--check"]) == 1
     assert "requirements.json: is not made from" in capsys.readouterr().out
     assert main(["vectors", "--out", str(folder)]) == 1

@@ -1,5 +1,6 @@
 """`minibatch-gnn sample`, its numbers against NetworkX's."""
 
+import inspect
 import json
 import sys
 from itertools import combinations
@@ -155,36 +156,53 @@ def test_random_graphs_are_made_on_the_spot(sample):
     assert sample("--data", "power-law:300:4.5")[3]["graph"]["edges"] == 675
 
 
-# For each sampler: sizes that a graph of 6600 nodes leads to, and all its flags with new values.
-BUDGET = {"frontier": 165, "budget": 1320}
-FRONTIER = {"frontier": 50, "budget": 400, "degree_cap": 9, "include": "popped"}
-DASHBOARD = {**FRONTIER, "eta": 3.5, "lanes": 4}
-DASHBOARD |= {"probing": "lanes", "probe_range": "used", "overflow": "grow"}
-SAMPLER_OPTIONS = {
-    "frontier": (BUDGET, FRONTIER),
-    "bucket": (BUDGET, FRONTIER),
-    "dashboard": (BUDGET, DASHBOARD),
-    "pin-tile": (BUDGET, DASHBOARD),
-    "edge": ({"edges": 660}, {"edges": 30, "edge_method": "alias"}),
-    "random-walk": ({"roots": 440, "walk_length": 2}, {"roots": 20, "walk_length": 4}),
-    "multiple-walks": (BUDGET, {"frontier": 50, "budget": 400}),
-    "forest-fire": ({"budget": 1320}, {"budget": 300, "burn": 0.4}),
+SIZES = {  # that a graph of 6600 nodes leads to
+    "frontier": 165,
+    "budget": 1320,
+    "edges": 660,
+    "roots": 440,
+    "walk_length": 2,
 }
-ALL = {**DASHBOARD, "edges": 3, "edge_method": "alias", "roots": 3, "walk_length": 3, "burn": 0.5}
+NEW = {  # another value for each option
+    "frontier": 50,
+    "budget": 400,
+    "degree_cap": 9,
+    "include": "popped",
+    "eta": 3.5,
+    "lanes": 4,
+    "probing": "lanes",
+    "probe_range": "used",
+    "overflow": "grow",
+    "edges": 30,
+    "edge_method": "alias",
+    "roots": 20,
+    "walk_length": 4,
+    "burn": 0.4,
+}
+
+
+def of_sampler(sampler, options):
+    """Return those of `options` that set an argument of a sampler."""
+    parameters = inspect.signature(KERNELS[sampler]).parameters
+    names = sampler_options.PARAMETERS
+    return {name: value for name, value in options.items() if names[name] in parameters}
 
 
 def flags(options):
     return [word for name, v in options.items() for word in ("--" + name.replace("_", "-"), v)]
 
 
-def test_every_sampler_is_listed_here():
-    assert {name.replace("-", "_") for name in SAMPLER_OPTIONS} == KERNELS.keys()
+def test_every_argument_of_a_sampler_has_an_option():
+    names = {name for kernel in KERNELS.values() for name in inspect.signature(kernel).parameters}
+    options = {sampler_options.PARAMETERS[name] for name in NEW}
+    assert names - {"graph", "main", "probe"} == options
+    assert NEW.keys() | {"clip"} == sampler_options.PARAMETERS.keys()
 
 
-@pytest.mark.parametrize("sampler", SAMPLER_OPTIONS)
+@pytest.mark.parametrize("sampler", KERNELS)
 def test_every_sampler_with_its_defaults_and_its_flags(sample, sampler, gnn):
-    sizes, own = SAMPLER_OPTIONS[sampler]
-    command = ("--sampler", sampler, "--impl", gnn.__name__, "--count", 2)
+    sizes, own = of_sampler(sampler, SIZES), of_sampler(sampler, NEW)
+    command = ("--sampler", sampler.replace("_", "-"), "--impl", gnn.__name__, "--count", 2)
     status, _, stderr, result = sample(*command)
     assert (status, stderr) == (0, "")
     assert {name: result["settings"][name] for name in sizes} == sizes
@@ -193,17 +211,17 @@ def test_every_sampler_with_its_defaults_and_its_flags(sample, sampler, gnn):
     own = {**own, "clip": 8}
     status, _, stderr, result = sample(*command, *flags(own))
     assert (status, stderr) == (0, "")
-    used = {name: v for name, v in result["settings"].items() if name in (*ALL, "clip")}
+    used = {name: v for name, v in result["settings"].items() if name in (*NEW, "clip")}
     assert used == own
-    assert result["settings"]["sampler"] == sampler.replace("-", "_")
+    assert result["settings"]["sampler"] == sampler
     assert 0 < result["subgraphs"]["nodes"] <= 400
     for one in result["each"]:
         assert one["nodes"] % 8 == 0
-    for name in ALL.keys() - own.keys():  # a flag of other samplers is refused
-        status, stdout, stderr, _ = sample(*command, *flags({name: ALL[name]}))
+    for name in NEW.keys() - own.keys():  # a flag of other samplers is refused
+        status, stdout, stderr, _ = sample(*command, *flags({name: NEW[name]}))
         assert (status, stdout) == (2, "")
         flag = "--" + name.replace("_", "-")
-        assert f"{flag} does not apply with --sampler {sampler}" in stderr
+        assert f"{flag} does not apply with --sampler {sampler.replace('_', '-')}" in stderr
 
 
 def test_the_help_of_an_option_names_the_argument_that_it_sets():
@@ -221,10 +239,11 @@ def test_a_sampler_is_called_with_hyphens_or_underscores(sample):
 
 def test_flags_reach_the_sampler(sample):
     """Each flag that may change a subgraph or a counter does so."""
-    for sampler, (_, own) in SAMPLER_OPTIONS.items():
+    for sampler in KERNELS:
         left_out = ("frontier", "budget", "roots", "probing")  # the last changes neither
+        own = of_sampler(sampler, NEW)
         own = {name: v for name, v in own.items() if name not in left_out}
-        base = ("--sampler", sampler, "--data", "power-law:400:20", "--count", 3)
+        base = ("--sampler", sampler.replace("_", "-"), "--data", "power-law:400:20", "--count", 3)
         plain = sample(*base)[3]
         for name, value in {**own, "clip": 64}.items():
             size = ("--eta", 1.01) if name == "overflow" else ()
@@ -234,7 +253,7 @@ def test_flags_reach_the_sampler(sample):
 
 
 def test_both_packages_draw_the_same(sample):
-    for sampler in SAMPLER_OPTIONS:
+    for sampler in KERNELS:
         slow, fast = (
             sample("--impl", name, "--sampler", sampler, "--data", "power-law:400:20")[3]
             for name in ("refimpl", "fastimpl")

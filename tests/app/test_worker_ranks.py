@@ -200,7 +200,6 @@ def test_methods_with_rows_of_all_nodes_have_one_worker(gnn, method):
         gnn.TrainConfig(method=method, workers_a_step=2)
     assert METHODS[method].several_workers is False
     assert gnn.TrainConfig(method=method).workers_a_step == 1
-    assert set(OPTIONS) | {"full", "gas", "graphfm", "vrgcn"} == set(METHODS)
 
 
 def test_workers_that_the_ranks_do_not_divide(gnn, data):

@@ -10,19 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from strategies import KEYS, power_law_graph
+from strategies import KEYS, power_law_graph, sampler_takes
+
+from refimpl.samplers.nodes import KERNELS
 
 GRAPH = power_law_graph(60)
-SAMPLERS = {
-    "frontier": {"m": 5, "n": 35},
-    "dashboard": {"m": 5, "n": 35},
-    "pin_tile": {"m": 5, "n": 35},
-    "bucket": {"m": 5, "n": 35},
-    "edge": {"b": 15},
-    "random_walk": {"r": 6, "h": 5},
-    "multiple_walks": {"m": 6, "n": 35},
-    "forest_fire": {"n": 27},
-}
+SIZES = {"m": 6, "n": 35, "b": 15, "r": 6, "h": 5}
 NODES = st.sets(st.integers(0, 2**31 - 2), max_size=40).map(sorted)
 
 
@@ -52,10 +45,11 @@ def test_dropped_positions_are_uniform(gnn, s, unit):
     assert oracles.chi_square_p(seen, law) > 0.001
 
 
-@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("name", KERNELS)
 def test_sampler_clips_before_induction(gnn, name):
     """With the first draws that the sampler left of its own stream."""
-    plain, clipped = (gnn.Sampler(name, clip=clip, **SAMPLERS[name]) for clip in (None, 8))
+    options = sampler_takes(name, SIZES)
+    plain, clipped = (gnn.Sampler(name, clip=clip, **options) for clip in (None, 8))
     dropped = 0
     for q, sub in enumerate(gnn.sample_many(GRAPH, clipped, 3, 0, 8)):
         (whole,) = gnn.sample_many(GRAPH, plain, 3, q, 1)

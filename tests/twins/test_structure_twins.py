@@ -85,18 +85,6 @@ def test_row_norm(graph, dtype, with_perm, count):
     assert_twins("row_norm", graph, perm, dtype=dtype, count=count)
 
 
-@given(graph=graphs(min_nodes=1), main=KEYS, probe=KEYS, data=st.data(), count=THREADS)
-def test_frontier(graph, main, probe, data, count):
-    options = data.draw(sampler_options(graph, "frontier"), label="options")
-    assert_twins("frontier", graph, main, probe, **options, count=count)
-
-
-@given(graph=graphs(min_nodes=1), main=KEYS, probe=KEYS, data=st.data(), count=THREADS)
-def test_pin_tile(graph, main, probe, data, count):
-    options = data.draw(sampler_options(graph, "pin_tile"), label="options")
-    assert_twins("pin_tile", graph, main, probe, **options, count=count)
-
-
 OPTIONS = [
     {"m": 40, "n": 300},
     {"m": BIG.n, "n": BIG.n + 40},  # every node is a root

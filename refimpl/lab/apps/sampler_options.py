@@ -59,16 +59,22 @@ def _option(name: str, text: str, shown: str | None = None, **form: Any) -> Opti
     return Option(name, text, shown=shown, only={"sampler": takers}, **form)
 
 
+def described() -> str:
+    """Return what each sampler does: the first line of its docstring, without what all say."""
+    lines = []
+    for name, kernel in KERNELS.items():
+        line = (kernel.__doc__ or "").partition("\n")[0]
+        words = line.removeprefix("Draw the nodes of a subgraph ").rstrip(".")
+        lines.append(f"{name.replace('_', '-')}: {words}")
+    return "; ".join(lines)
+
+
 SAMPLER_OPTIONS = {
     option.key: option
     for option in (
         Option(
             "sampler",
-            "choose the sampler of subgraphs. Four samplers do frontier sampling and have the "
-            "same distribution: frontier is the plain algorithm, dashboard and pin-tile use a "
-            "Dashboard, and bucket uses classes of weights. edge draws random edges. "
-            "random-walk walks from random roots. multiple-walks shares --budget nodes among "
-            "walks from --frontier roots. forest-fire spreads from burning nodes",
+            f"choose how the nodes of a subgraph are drawn. {described()}",
             DEFAULT,
             choices=tuple(KERNELS),
         ),

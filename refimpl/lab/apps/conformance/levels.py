@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from refimpl.lab.apps.conformance.runner import PASS, SKIP, Verdict
+from refimpl.samplers.nodes import KERNELS
 
 NAMES = {
     "core": """mix key uniform below pick_without_replacement floyd permutation alias_build
         transpose_perm induced_subgraph transpose_block""",
-    "samplers": """frontier pin_tile dashboard bucket edge random_walk multiple_walks forest_fire
-        sample_many""",
+    "samplers": f"{' '.join(KERNELS)} sample_many",
     "layers": """row_norm add_self_loops sym_norm loop_norm block_norm spmm spmm_t feature_propagate
         dense_forward dense_backward sage_forward sage_backward gcn_forward gcn_backward
         mixhop_forward mixhop_backward gat_forward gat_backward rgcn_forward rgcn_backward dropout

@@ -1,14 +1,13 @@
 """The numbered requirements of each kernel, such as spmm-2, and the cases that check them.
 
-`requirements.toml` and `refusals.toml` have the words; the file requirements.json beside the
-vectors is made from both, with the cases of each requirement by name.
+The files ``cases/*.toml`` have the words (`worked`); the file requirements.json beside the vectors
+is made from these, with the cases of each requirement by name.
 """
 
 from __future__ import annotations
 
 import fnmatch
 import json
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,18 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from refimpl._support.untrusted_files import reading
 from refimpl._support.whole_files import replacing
-from refimpl.lab.apps.conformance import vectors
+from refimpl.lab.apps.conformance import vectors, worked
 from refimpl.lab.apps.conformance.runner import DIFFERS, LOST, PASS, SKIP, XFAIL, Verdict
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 if TYPE_CHECKING:
     from refimpl.lab.apps.conformance.encode import JsonObject
 
-HERE = Path(__file__).parent
 FILE = "requirements.json"
 FORMAT = "minibatch-gnn-requirements/1"
 WITHDRAWN = "withdrawn"
@@ -62,8 +55,7 @@ Row = TypeVar("Row", Requirement, Refusal)
 
 def made(files: list[JsonObject]) -> str:
     """Return the content of requirements.json for files of `vectors.load`, as text."""
-    tables = tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8"))
-    refusals = tomllib.loads((HERE / "refusals.toml").read_text(encoding="utf-8"))
+    tables, refusals = worked.words("requirements"), worked.words("refusals")
     lines = []
     for file in sorted(files, key=lambda file: file["function"]):
         kernel = file["function"]

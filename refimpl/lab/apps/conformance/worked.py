@@ -1,13 +1,31 @@
 """Cases worked out by hand, read from the TOML file beside a module of `cases`.
 
-A table is a case, named by its kernel (or one of the kernels that share the case) and its id::
+``[requirements.KERNEL]`` has the numbered requirements of a kernel::
+
+    3 = ["A sentence.", "some_case", "case_*", "FLAG"]
+    4 = "type"
+
+The sentence is checked by the cases that follow: patterns of ids in small letters, and flags in
+capitals. They choose among the cases with a right answer. "type" and "value" are the cases that
+must be refused with this error. A number is never used again. A requirement that is withdrawn
+becomes "withdrawn".
+
+``[refusals]`` has a list for each kernel, which says when the kernel refuses arguments: [error,
+when, cases]. The order is the order of checks in the reference.
+
+``[kernels.KERNEL]`` has the fields of a `Kernel`, other than its cases: no module is then needed.
+
+Any other table is a case, named by its kernel (or one of the kernels that share the case) and its
+id::
 
     [transpose_perm.path3]
     args = { graph = "PATH3" }
     result.int32 = [1, 0, 3, 2]
     working = "Rows 1 | 0 2 | 1 begin at 0 1 3. .."
 
-``flags`` lists the flags other than WORKED. A value in ``args`` or ``result`` is one of these:
+``flags`` lists the flags other than WORKED. A case without ``working`` has its result from the
+reference, or has ``error = "value"`` or ``"type"``. A value in ``args`` or ``result`` is one of
+these:
 
 - a number, a string, a bool, or a list of values;
 - a string in capitals: the value of that name in the table ``values``, which comes first, or the
@@ -31,7 +49,7 @@ import numpy as np
 import refimpl
 from refimpl import Graph
 from refimpl.lab.apps.conformance import graphs
-from refimpl.lab.apps.conformance.case import Case
+from refimpl.lab.apps.conformance.case import Case, Kernel
 from refimpl.lab.apps.conformance.encode import FROM_FIELDS, build, number
 from refimpl.lab.backend import find, homes
 
@@ -41,9 +59,30 @@ else:
     import tomli as tomllib
 
 CASES = Path(__file__).parent / "cases"
+WORDS = "kernels", "requirements", "refusals"  # tables of a file that are no cases
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinstance(g, Graph)}}
 DTYPES = {"bool", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
+
+
+def read(topic: str) -> dict[str, Any]:
+    """Return the tables of the file of a topic."""
+    return tomllib.loads((CASES / f"{topic}.toml").read_text(encoding="utf-8"))
+
+
+def words(table: str) -> dict[str, Any]:
+    """Return the entries of all files in one of the tables `WORDS`, by kernel."""
+    found: dict[str, Any] = {}
+    for path in sorted(CASES.glob("*.toml")):
+        found |= read(path.stem).get(table, {})
+    return found
+
+
+def kernels_of(topic: str) -> tuple[Kernel, ...]:
+    """Return the Kernels that the file of a topic describes, with its cases."""
+    described = read(topic).get("kernels", {})
+    cases = worked(topic) if described else {}
+    return tuple(Kernel(name, cases=tuple(cases[name]), **of) for name, of in described.items())
 
 
 def worked(topic: str) -> dict[str, list[Case]]:
@@ -54,13 +93,13 @@ def worked(topic: str) -> dict[str, list[Case]]:
     ValueError
         If a case is not as it must be, such as a string in capitals that names nothing.
     """
-    tables = tomllib.loads((CASES / f"{topic}.toml").read_text(encoding="utf-8"))
+    tables = read(topic)
     names = dict(NAMES)
     for name, value in tables.pop("values", {}).items():
         names[name] = value_of(value, names)
     found: dict[str, list[Case]] = {}
-    for kernel, cases in tables.items():
-        for id, table in cases.items():
+    for kernel in [name for name in tables if name not in WORDS]:
+        for id, table in tables[kernel].items():
             try:
                 found.setdefault(kernel, []).append(_case(id, names, **table))
             except (TypeError, ValueError) as error:
@@ -69,12 +108,19 @@ def worked(topic: str) -> dict[str, list[Case]]:
 
 
 def _case(
-    id: str, names: dict[str, Any], args: Any, result: Any, working: str, flags: Iterable[str] = ()
+    id: str,
+    names: dict[str, Any],
+    args: Any,
+    result: Any = None,
+    working: str = "",
+    flags: Iterable[str] = (),
+    error: str | None = None,
 ) -> Case:
     result = value_of(result, names)
     if isinstance(result, dict) and result.keys() == {"changed"}:
         result = {"returned": None, **result}
-    return Case(id, value_of(args, names), ("WORKED", *flags), result, working)
+    flags = ("WORKED", *flags) if working else tuple(flags)
+    return Case(id, value_of(args, names), flags, result, working, error)
 
 
 def value_of(value: Any, names: dict[str, Any]) -> Any:

@@ -1,3 +1,0 @@
-from fastimpl.samplers._walker cimport Method
-
-cdef Method forest_fire
