@@ -1,17 +1,39 @@
 """Kernels of the cache. Arguments were checked by fastimpl/history/entries.py."""
 
-from cython.parallel cimport prange
+from cython.parallel cimport parallel, prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memcpy, memset
 
 from fastimpl._graph cimport prefetch
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
-from fastimpl.history._slots cimport fetch as fetch_row, load, store
+from fastimpl.history._slots cimport LINE, fetch as fetch_row, load, store
+
+cdef extern from *:
+    """
+    #include <stddef.h>
+    #include <string.h>
+    #if defined(__SSE2__)
+    #include <emmintrin.h>
+    /* Copy whole lines past the caches: lines that are not read soon need not be fetched first. */
+    static inline void gnn_stream(char* to, const char* from, size_t lines)
+    {
+        for (size_t k = 0; k < 64 * lines; k += 16)
+            _mm_stream_si128((__m128i*)(to + k), _mm_loadu_si128((const __m128i*)(from + k)));
+    }
+    #define gnn_streamed() _mm_sfence()
+    #else
+    #define gnn_stream(to, from, lines) memcpy(to, from, 64 * (lines))
+    #define gnn_streamed() ((void)0)
+    #endif
+    """
+    void stream "gnn_stream"(char* to, const char* from_, size_t lines) noexcept nogil
+    void streamed "gnn_streamed"() noexcept nogil
 
 cdef enum:
     AHEAD = 16  # entries between the one looked up and the one being fetched
     WORTH = 1 << 15  # entries below which a second thread costs more than it brings
     BYTES = 1 << 18  # the same for bytes copied
+    STREAMED = 1 << 20  # bytes from which on a copy goes past the caches
 
 
 def lookup(
@@ -118,15 +140,27 @@ def scatter(
     const uint8_t[:, ::1] values, const int64_t[::1] take, uint8_t[:, ::1] rows,
     const int32_t[::1] slots
 ):
-    """Row j of the list, or row take[j], to slot slots[j]. Slots differ."""
+    """Row j of the list, or row take[j], to slot slots[j]. Slots differ.
+
+    Many rows go past the caches, because the next steps read others.
+    """
     cdef int64_t j, source, count = slots.shape[0]
     cdef size_t width = <size_t>rows.shape[1]
     cdef bint taken = take is not None
-    for j in prange(count, nogil=True, schedule="static", use_threads_if=count * width > BYTES):
-        source = take[j] if taken else j
-        if j + 1 < count:
-            fetch_row(&values[take[j + 1] if taken else j + 1, 0], width)
-        memcpy(&rows[slots[j], 0], &values[source, 0], width)
+    if count == 0 or width == 0:
+        return
+    cdef char* first = <char*>&rows[0, 0]
+    cdef bint past = count * width > STREAMED and width % LINE == 0 and <size_t>first % LINE == 0
+    with nogil, parallel(use_threads_if=count * width > BYTES):
+        for j in prange(count, schedule="static"):
+            source = take[j] if taken else j
+            if j + 1 < count:
+                fetch_row(&values[take[j + 1] if taken else j + 1, 0], width)
+            if past:
+                stream(first + slots[j] * width, <const char*>&values[source, 0], width // LINE)
+            else:
+                memcpy(first + slots[j] * width, &values[source, 0], width)
+        streamed()
 
 
 def enter(

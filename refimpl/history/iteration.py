@@ -174,7 +174,7 @@ def fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])  # 16
     G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # 17 E-V5: Adam comes later
+        G[l - 1] = model.backward(l, rows_where(gnn, normal[l], G[l]))  # 17 E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):
@@ -214,9 +214,9 @@ def beside_cached(cache, slots, h_normal):
     return h_normal if (slots < 0).all() else cache.read(slots, h_normal)
 
 
-def rows_where(normal, G):
+def rows_where(gnn, normal, G):
     """Return the gradients of the computed rows."""
-    return G if normal.all() else np.compress(normal, G, axis=0)
+    return G if normal.all() else gnn.history.cache_read(G, np.flatnonzero(normal))
 
 
 def densest_first(performance, l, rows):

@@ -112,7 +112,7 @@ def lazy_fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])
     G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # E-V5: Adam comes later
+        G[l - 1] = model.backward(l, rows_where(gnn, normal[l], G[l]))  # E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):
