@@ -115,7 +115,8 @@ def lazy_fresh_iteration(
     G, scores = [None] * L + [G_L], [None] * L
     for l in range(L, 0, -1):
         if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            scores[l] = gnn.history.gradient_norms(G[l])
+            with timed("cache"):
+                scores[l] = gnn.history.gradient_norms(G[l])
         G[l - 1] = model.backward(l, rows_where(gnn, computed[l], G[l]))  # E-V5: Adam comes later
 
     updates = {}
