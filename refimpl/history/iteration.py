@@ -176,7 +176,8 @@ def fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])  # 16
     G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        G[l - 1] = model.backward(l, rows_where(gnn, computed[l], G[l]))  # 17 E-V5: Adam comes later
+        G_normal = rows_where(gnn, computed[l], G[l])
+        G[l - 1] = model.backward(l, G_normal)  # 17 E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):

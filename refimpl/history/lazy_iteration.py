@@ -112,12 +112,10 @@ def lazy_fresh_iteration(
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])
-    G, scores = [None] * L + [G_L], [None] * L
+    G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            with timed("cache"):
-                scores[l] = gnn.history.gradient_norms(G[l])
-        G[l - 1] = model.backward(l, rows_where(gnn, computed[l], G[l]))  # E-V5: Adam comes later
+        G_normal = rows_where(gnn, computed[l], G[l])
+        G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):
@@ -125,7 +123,9 @@ def lazy_fresh_iteration(
             cache.begin_update(i)  # E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows, allow = densest_first(performance, l, (V[l], scores[l], normal[l], H[l]))
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(
                 cache,
                 l,
