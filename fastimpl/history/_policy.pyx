@@ -6,13 +6,14 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from fastimpl.history._slots cimport fetch
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
 
 cdef enum:
     DIGIT = 11  # bits of a value that a round tells apart
     BUCKETS = 1 << DIGIT
     WORTH = 1 << 14  # numbers below which a second thread costs more than it brings
+    SIDE = 8  # rows whose squares are added side by side
+    PART = 64  # of their columns at a time
 
 
 cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
@@ -24,23 +25,29 @@ cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
     return sqrt(total)
 
 
-cdef void four_norms(const floating* rows, Py_ssize_t f, double* norms) noexcept nogil:
-    """Four rows side by side: each sum waits for its last addition, but not for the others'."""
-    cdef double x, a = 0, b = 0, c = 0, d = 0
-    cdef Py_ssize_t j
-    for j in range(f):
-        x = rows[j]
-        a += x * x
-        x = rows[f + j]
-        b += x * x
-        x = rows[2 * f + j]
-        c += x * x
-        x = rows[3 * f + j]
-        d += x * x
-    norms[0] = sqrt(a)
-    norms[1] = sqrt(b)
-    norms[2] = sqrt(c)
-    norms[3] = sqrt(d)
+cdef void eight_norms(const floating* rows, Py_ssize_t f, double* norms) noexcept nogil:
+    """Eight rows side by side: each sum waits for its last addition, but not for the others'."""
+    cdef double[SIDE * PART] squares
+    cdef double x, s0 = 0, s1 = 0, s2 = 0, s3 = 0, s4 = 0, s5 = 0, s6 = 0, s7 = 0
+    cdef Py_ssize_t begin = 0, count, r, j
+    while begin < f:
+        count = min(<Py_ssize_t>PART, f - begin)
+        for r in range(SIDE):
+            for j in range(count):
+                x = rows[r * f + begin + j]
+                squares[r * PART + j] = x * x
+        for j in range(count):
+            s0 += squares[j]
+            s1 += squares[PART + j]
+            s2 += squares[2 * PART + j]
+            s3 += squares[3 * PART + j]
+            s4 += squares[4 * PART + j]
+            s5 += squares[5 * PART + j]
+            s6 += squares[6 * PART + j]
+            s7 += squares[7 * PART + j]
+        begin += count
+    norms[0], norms[1], norms[2], norms[3] = sqrt(s0), sqrt(s1), sqrt(s2), sqrt(s3)
+    norms[4], norms[5], norms[6], norms[7] = sqrt(s4), sqrt(s5), sqrt(s6), sqrt(s7)
 
 
 def gradient_norms(const floating[:, ::1] G, double[::1] norms):
@@ -48,14 +55,12 @@ def gradient_norms(const floating[:, ::1] G, double[::1] norms):
     cdef Py_ssize_t i, k, m = G.shape[0], f = G.shape[1]
     cdef const floating* first = &G[0, 0] if m and f else NULL
     cdef Watch watch = new_watch()
-    for k in prange(m // 4, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
+    for k in prange(m // SIDE, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
         if stopped_at(&watch, k):
             continue
-        if 4 * k + 8 <= m:
-            fetch(first + 4 * (k + 1) * f, 4 * <size_t>f * sizeof(floating))
-        four_norms[floating](first + 4 * k * f, f, &norms[4 * k])  # V1:20
+        eight_norms[floating](first + SIDE * k * f, f, &norms[SIDE * k])  # V1:20
     raise_if_stopped(&watch)
-    for i in range(m - m % 4, m):
+    for i in range(m - m % SIDE, m):
         norms[i] = norm[floating](first + i * f, f)
 
 

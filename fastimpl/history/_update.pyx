@@ -172,6 +172,12 @@ def replace(
         elif asked > places:
             first = asked - places
         for q in range(first, last):
+            if q + 2 * AHEAD < last:
+                prefetch(&cache.slot_of[nodes[rows[q + 2 * AHEAD]]])
+            if q + AHEAD < last:
+                s = load(&cache.slot_of[nodes[rows[q + AHEAD]]])
+                if 0 <= s < places:
+                    prefetch(&cache.back[s])
             s = slot_with(&cache, nodes[rows[q]], 0)
             if s >= 0:
                 cache.back[s] = -1

@@ -121,7 +121,7 @@ class BidirectionalCache:
         slots = self._shares(floats)[0] // self.h
         if slots > MOST:
             raise ValueError(f"floats must hold at most {MOST} embeddings, got {slots}")
-        self.arena = np.zeros(floats, dtype)
+        self.arena = zeros_in_lines(floats, dtype)
         self.rank = np.full(self.n, MOST, np.int32)  # no features yet
         slot_of = np.full((self.layers, self.n), -1, np.int32)
         self._divide(slot_of, np.full(slots, -1, np.int64), np.zeros(slots, np.int32))
@@ -364,3 +364,11 @@ class BidirectionalCache:
             If it is not that: nothing was taken over then.
         """
         take_over(self, state)
+
+
+def zeros_in_lines(floats, dtype):
+    """Return that many zeros from the beginning of a line of memory on."""
+    line = 64  # bytes; a row that begins with a line shares fewer lines with others
+    memory = np.zeros(floats * dtype.itemsize + line, np.uint8)
+    first = -memory.ctypes.data % line
+    return memory[first : first + floats * dtype.itemsize].view(dtype)

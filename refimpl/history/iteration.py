@@ -119,7 +119,8 @@ def fresh_iteration(
         rows of layer l from those of layer l - 1, whose nodes are `nodes`; ``loss(H, nodes)``
         returns the loss and its gradient by the rows of layer L; ``backward(l, G)`` takes the
         gradient of the computed rows of layer l, keeps those of the weights, and returns that of
-        the rows of layer l - 1 (None for l = 1).
+        the rows of layer l - 1 (None for l = 1). Where `forward` of layer l + 1 got other rows than
+        those that `forward` of layer l returned, both these and G are for `backward` to overwrite.
     load_feature : callable
         ``load_feature(nodes)`` returns the features of some nodes.
     i : int
@@ -161,6 +162,7 @@ def fresh_iteration(
         V = tuple(nodes[rows] for nodes, rows in zip(mfg.nodes, live.order, strict=True))
         slots = [found[rows] for found, rows in zip(slots, live.order, strict=True)]
         normal = (None, *live.computed)  # 9 E-V4: of layers 1 .. L, all of the last
+        computed = (None, *map(np.flatnonzero, live.computed))
 
     H = [load_feature(V[0])]  # 11 E-V4: of all live nodes
     for l in range(1, L + 1):  # 12
@@ -174,7 +176,8 @@ def fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])  # 16
     G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # 17 E-V5: Adam comes later
+        G_normal = rows_where(gnn, computed[l], G[l])
+        G[l - 1] = model.backward(l, G_normal)  # 17 E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):
@@ -214,9 +217,9 @@ def beside_cached(cache, slots, h_normal):
     return h_normal if (slots < 0).all() else cache.read(slots, h_normal)
 
 
-def rows_where(normal, G):
-    """Return the gradients of the computed rows."""
-    return G if normal.all() else np.compress(normal, G, axis=0)
+def rows_where(gnn, computed, G):
+    """Return the gradients of the computed rows, copied where there are other rows."""
+    return G if len(computed) == len(G) else gnn.history.cache_read(G, computed)
 
 
 def densest_first(performance, l, rows):

@@ -89,6 +89,7 @@ def lazy_fresh_iteration(
     V: list = [None] * L + [minibatch.roots]
     slots: list = [None] * (L + 1)
     normal, blocks = slots.copy(), slots.copy()
+    computed = slots.copy()  # which rows have no slot
     for l in range(L, 0, -1):
         with timed("cache"):
             slots[l] = np.full(len(V[l]), -1, np.int32)
@@ -97,8 +98,9 @@ def lazy_fresh_iteration(
             if not lookup_roots:
                 slots[l][: len(V[L])] = -1  # computed in every layer, so first in the next
             normal[l] = slots[l] < 0
+            computed[l] = np.flatnonzero(normal[l])
         with timed("sampling"):
-            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, V[l][normal[l]])
+            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, V[l].take(computed[l]))
 
     H = [load_feature(V[0])]  # E-V4: of all live nodes
     for l in range(1, L + 1):
@@ -112,7 +114,8 @@ def lazy_fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])
     G = [None] * L + [G_L]
     for l in range(L, 0, -1):
-        G[l - 1] = model.backward(l, rows_where(normal[l], G[l]))  # E-V5: Adam comes later
+        G_normal = rows_where(gnn, computed[l], G[l])
+        G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}
     with timed("cache"):

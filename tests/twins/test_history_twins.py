@@ -41,7 +41,7 @@ def admitted(gnn, entries, *args, **kwargs):
 
 
 @given(
-    shape=st.tuples(st.integers(0, 5), st.integers(0, 40)),
+    shape=st.tuples(st.integers(0, 20), st.sampled_from([0, 1, 40, 64, 65, 150])),
     dtype=FLOATS,
     size=st.sampled_from([1.0, 1e-30, 1e30, 1e200]),
     count=THREADS,
@@ -99,6 +99,29 @@ def test_cache_read_with_computed_rows(rows, h, dtype, data, count):
     rest = iter(computed)
     for row, s in zip(found, slots, strict=True):
         assert row.tolist() == (cache[s] if s >= 0 else next(rest)).tolist()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("count", [1, 2])
+def test_many_rows_past_the_caches(first, count):
+    """Of whole lines, and of parts of lines: at least 4 MiB are read, and 1 MiB is written."""
+    slots, h, rng = 10_000, 128, np.random.default_rng(0)
+    entries = entries_of(1, slots, slots, h, np.float32)
+    memory = refimpl.history.cache.zeros_in_lines(first + slots * h, np.dtype(np.float32))
+    rows = memory[first:].reshape(slots, h)
+    rows[:] = rng.random((slots, h), np.float32)
+    at = np.where(rng.random(9000) < 0.5, rng.permutation(slots)[:9000], -1).astype(np.int32)
+    computed = rng.random((int((at < 0).sum()), h), np.float32)
+    with threads(count):
+        found = fastimpl.history.cache_read(rows, at, computed=computed)
+        assert_bits(found, refimpl.history.cache_read(rows, at, computed=computed))
+        to, take = rng.permutation(slots)[:6000].astype(np.int32), rng.permutation(9000)[:6000]
+        written = entries._replace(rows=rows)
+        want = copied(written)
+        ids = np.arange(6000, dtype=np.int32)
+        refimpl.history.cache_admit(want, 1, ids, found, to, 3, take=take)
+        fastimpl.history.cache_admit(written, 1, ids, found, to, 3, take=take)
+    assert_bits(written, want)
 
 
 @given(cache=caches(), data=st.data(), taken=st.booleans(), count=THREADS)

@@ -236,8 +236,8 @@ class Passes:
     Where `nodes` are given, a layer's input has a row for each of them, those of its output first.
     A node then has one dropout mask in each layer, whichever rows there are: its key is (rng,
     NODE_DROPOUT, iteration, l - 1, node), that of its attention (rng, ATTENTION, iteration, l - 1,
-    node). These rows are kept because other layers read them. Without `nodes`, `backward`
-    overwrites them.
+    node). These rows are kept because other layers read them. Without `nodes`, or in a layer that
+    is `spent`, `backward` overwrites them.
     """
 
     def __init__(self, stack: Stack, weights: Weights, iteration: int | None = None) -> None:
@@ -246,6 +246,7 @@ class Passes:
         self.depth, self.loss = stack.depth, stack.loss
         self.kept: dict[int, Any] = {}  # by layer: A, its input as it was used, what else
         self.nodes: dict[int, Ids] = {}  # by layer: those of the rows of its input
+        self.spent: set[int] = set()  # layers whose output, and its gradient, only they read
         self.gradients: Weights = {}
         self.own = True  # whether G may be overwritten: its layer does not need it any more
 
@@ -300,7 +301,8 @@ class Passes:
         by_node = l in self.nodes
         A, X, needed, mask = self.kept[l] if by_node else self.kept.pop(l)
         overwrites = getattr(layer, "overwrites", False)
-        reuse = {"overwrite": self.own} if overwrites and not by_node else {}
+        own = l in self.spent or self.own and not by_node
+        reuse = {"overwrite": own} if overwrites else {}
         dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G, **reuse)
         self.own = overwrites or mask is not None
         self.gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
@@ -331,10 +333,14 @@ class BlockModel:
     def __init__(self, run: Any) -> None:
         self.run = run
         self.passes: Passes = run.passes()
+        self.latest: Any = None  # the rows that `forward` returned
 
     def forward(self, l: int, block: Block, nodes: Ids, H: Input) -> Matrix[Any]:
         """Return the rows of layer l from those of layer l - 1: FreshGNN Equation 1."""
-        return self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
+        if l > 1 and H is not self.latest:  # copies, beside rows of the cache
+            self.passes.spent.add(l - 1)
+        self.latest = self.passes.forward(l, self.run.block_operand(block, nodes), H, nodes)
+        return self.latest
 
     def loss(self, H: Matrix[Any], nodes: Ids) -> tuple[float, Matrix[Any]]:
         """Return the loss, and its gradient by the rows of the last layer."""
