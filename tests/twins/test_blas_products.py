@@ -151,7 +151,7 @@ def products_of_rounded(A, B, G):
     apart = np.empty_like(G), np.empty_like(G)
     with bfloat16_products():
         spmm_matmul_into(graph, data, A, Y, B, C, relu=True)
-        matmul_apart_into(A, np.concatenate([B, -B], axis=1), *apart)
+        matmul_apart_into(A, B, -B, *apart)
         got = [
             matmul_into(A, B, D),
             matmul_into(G, B, np.empty_like(A), transpose_b=True),
