@@ -48,6 +48,9 @@ static inline ptrdiff_t gnn_up(ptrdiff_t x, ptrdiff_t unit) { return (x + unit -
 
 #define GNN_AMX __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512bf16")))
 
+/* Everything is in memory now: the intrinsics do not tell the compiler what memory they read. */
+#define GNN_WRITTEN(memory) __asm__ volatile("" : : "r"(memory) : "memory")
+
 /* Whether this processor has all that is used here; the system is asked to let this process. */
 static int gnn_has_tiles(void)
 {
@@ -69,6 +72,7 @@ GNN_AMX static inline void gnn_begin_tiles(void)
     memset(&shape, 0, sizeof shape);
     shape.palette = 1;
     for (int i = 0; i < 8; i++) shape.bytes[i] = 64, shape.rows[i] = 16;
+    GNN_WRITTEN(&shape);
     _tile_loadconfig(&shape);
 }
 
@@ -175,6 +179,7 @@ GNN_AMX static void gnn_pack_right(
             memset(edge, 0, sizeof edge);                                                       \
             for (ptrdiff_t k = 0; c > 0 && k < (r < 16 ? r : 16); k++)                          \
                 memcpy(edge + 16 * k, from + k * out->step, (size_t)(c < 16 ? c : 16) * 4);     \
+            GNN_WRITTEN(edge);                                                                  \
             _tile_loadd(NUMBER, edge, 64);                                                      \
         }                                                                                       \
     } while (0)
@@ -186,6 +191,7 @@ GNN_AMX static inline void gnn_tile_rows(
 {
     float edge[256];
     const uint16_t* panel = B.tiles;
+    GNN_WRITTEN(a);
     for (const gnn_result* out = results; out < results + count; out++) {
         for (ptrdiff_t j = 0; j < out->cols; j += 32, panel += 2 * B.depth * GNN_TILE) {
             if (add) {
