@@ -81,10 +81,10 @@ def build_info():
         instructions that every kernel may use; 'arch': the compiler's ``-march``; 'clones':
         whether random draws and dropout have code for wider vectors too, which the processor
         chooses; 'blas': the library that dense products call in this process, and why it was
-        chosen; 'bfloat16': whether it has products of bfloat16, for which the processor has
-        instructions.
+        chosen; 'bfloat16': whether the processor has instructions for products of bfloat16 that
+        are used: those of AMX, or others through the library.
     """
-    from fastimpl._blas import multiplies_bfloat16
+    from fastimpl._bfloat16 import fast
     from fastimpl._blas_choice import chosen  # once the kernels are there
 
     return {
@@ -94,5 +94,5 @@ def build_info():
         "arch": GNN_ARCH.decode(),
         "clones": bool(GNN_HAS_CLONES),
         "blas": chosen(),
-        "bfloat16": multiplies_bfloat16(),
+        "bfloat16": fast(),
     }

@@ -9,22 +9,27 @@ from libc.math cimport exp, expf, fabs, fabsf, log, log1p
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
 
+cdef extern from "fastimpl/_exp.h":
+    void begin "gnn_exp_begin"()
+    void exp_f32 "gnn_exp_f32"(const float* x, float top, float* y, Py_ssize_t n) noexcept nogil
+
+begin()
+
 
 cdef inline double softmax_row(
     const floating* x, const floating* y, floating w, floating* grad, Py_ssize_t C
 ) noexcept nogil:
     cdef Py_ssize_t c
     cdef floating top = x[0]
-    cdef double total = 0, y_sum = 0, dot = 0, value
+    cdef double total = 0, y_sum = 0, dot = 0
     for c in range(1, C):
         top = max(top, x[c])
+    if floating is float:
+        exp_f32(x, top, grad, C)
     for c in range(C):
         if floating is double:
-            value = exp(x[c] - top)
-        else:
-            value = expf(x[c] - top)
-        grad[c] = <floating>value
-        total += value
+            grad[c] = exp(x[c] - top)
+        total += grad[c]
         y_sum += y[c]
         dot += <double>(x[c] - top) * y[c]
     for c in range(C):

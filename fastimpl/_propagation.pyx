@@ -21,7 +21,8 @@ from fastimpl._aggregate cimport (
     step_of,
     sum_row,
 )
-from fastimpl._bfloat16 cimport Rounded, multiply, rounded_of
+from fastimpl._bfloat16 cimport Rounded, multiply, multiply_pair, rounded_pair, rounded_right
+from fastimpl._bfloat16 import in_tiles
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._types cimport gnn_seconds
 
@@ -32,6 +33,9 @@ cdef enum:
     SUMS = 16  # of a product over many rows at most: each keeps a result of its own
     SUM_ROWS = 256  # of one of these sums at least: adding a result costs as much as a few rows
     WIDE = 512  # rows of a result from which on it is cut in two, and has half as many sums
+    TILE_ROWS = 128  # of a block on AMX's tiles, which work on 32 rows at a time
+    TILE_SUM_ROWS = 512  # of a sum there
+    TILE_WIDE = 128  # rows of a result from which on it is cut in two there
 
 part_bytes = PART_BYTES
 
@@ -41,31 +45,34 @@ cdef Py_ssize_t block_rows(Py_ssize_t rows) noexcept nogil:
     return min(<Py_ssize_t>ROWS, max(<Py_ssize_t>1, (rows + 64 * BLOCKS - 1) // (64 * BLOCKS)) * 64)
 
 
-cdef Py_ssize_t inner_rows(Py_ssize_t inner, Py_ssize_t rows) noexcept nogil:
+cdef Py_ssize_t inner_rows(Py_ssize_t inner, Py_ssize_t rows, bint tiles) noexcept nogil:
     """Return how many of `inner` rows one partial sum of a result with `rows` rows covers."""
     cdef Py_ssize_t sums = SUMS if rows < WIDE else SUMS // 2
-    return max(<Py_ssize_t>SUM_ROWS, (inner + 64 * sums - 1) // (64 * sums) * 64)
+    cdef Py_ssize_t least = TILE_SUM_ROWS if tiles else SUM_ROWS
+    return max(least, (inner + 64 * sums - 1) // (64 * sums) * 64)
 
 
-def rows_of_a_block(Py_ssize_t rows):
+cdef Py_ssize_t rows_of_a_cut(Py_ssize_t rows, bint tiles) noexcept nogil:
+    """Return how many rows of its result a partial sum covers."""
+    if tiles:
+        return rows if rows < TILE_WIDE else (rows + 63) // 64 * 32
+    return rows if rows < WIDE else (rows + 31) // 32 * 16
+
+
+def rows_of_a_block(Py_ssize_t rows, bint tiles=False):
     """Return the rows of a block of a product with so many."""
-    return block_rows(rows)
+    return min(block_rows(rows), <Py_ssize_t>TILE_ROWS) if tiles else block_rows(rows)
 
 
-def partial_sums(Py_ssize_t inner, Py_ssize_t rows):
+def partial_sums(Py_ssize_t inner, Py_ssize_t rows, bint tiles=False):
     """Return how many partial sums `matmul_t` needs room for, for a result with `rows` rows."""
-    cdef Py_ssize_t covered = inner_rows(inner, rows)
+    cdef Py_ssize_t covered = inner_rows(inner, rows, tiles)
     return (inner + covered - 1) // covered
 
 
-def block_of_a_sum(Py_ssize_t inner, Py_ssize_t rows):
+def block_of_a_sum(Py_ssize_t inner, Py_ssize_t rows, bint tiles=False):
     """Return how many rows and columns of A a thread of `matmul_t` multiplies at a time."""
-    return min(inner, inner_rows(inner, rows)), columns_of_a_cut(rows)
-
-
-cdef Py_ssize_t columns_of_a_cut(Py_ssize_t rows) noexcept nogil:
-    """Return how many rows of its result a partial sum covers."""
-    return rows if rows < WIDE else (rows + 31) // 32 * 16
+    return min(inner, inner_rows(inner, rows, tiles)), rows_of_a_cut(rows, tiles)
 
 
 cdef inline void sum_part(
@@ -177,7 +184,7 @@ def spmm_matmul(
     Block after block: a block of Y is in cache when it is multiplied. Returns the seconds spent
     on each of the two, the threads' together.
     """
-    cdef Py_ssize_t n = M.shape[0], rows = block_rows(M.shape[0]), cols = C.shape[1]
+    cdef Py_ssize_t n = M.shape[0], cols = C.shape[1], rows = block_rows(M.shape[0])
     cdef Py_ssize_t blocks = (n + rows - 1) // rows, i, v, first, last
     cdef Py_ssize_t f = X.shape[1], x_step, y_step, c_step
     cdef int inner = <int>M.shape[1], lda, ldb, ldc
@@ -186,10 +193,11 @@ def spmm_matmul(
     cdef const floating* b
     cdef double begin, middle
     cdef double[:, ::1] seconds = np.zeros((blocks, 2))
-    cdef Rounded in_low = rounded_of(low)
+    cdef Rounded in_low
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0 or f == 0:
         raise ValueError("a fused product needs rows and columns")
+    in_low = rounded_right[floating](low, B, transpose_b)
     x_step, y_step, c_step = step_of(X), step_of(Y), step_of(C)
     lda, ldb, ldc = <int>step_of(M), <int>step_of(B), <int>c_step
     x = &X[0, 0] if X.shape[0] else NULL
@@ -234,11 +242,10 @@ def matmul(
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
     cdef const floating* b
-    cdef Rounded in_low = rounded_of(low)
+    cdef Rounded in_low
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0:
         return
-    rows = rows if rows else block_rows(n)
     b = &bias[0] if bias is not None else NULL
     lda, ldb, ldc = <int>step_of(A), <int>step_of(B), <int>step_of(C)
     if inner == 0:
@@ -246,6 +253,8 @@ def matmul(
             C[:, :] = 0
         finish[floating](&C[0, 0], ldc, n, cols, b, relu)
         return
+    in_low = rounded_right[floating](low, B, transpose_b)
+    rows = rows if rows else rows_of_a_block(n, in_low.tiles)
     for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
         if stopped(&watch):
             continue
@@ -278,10 +287,11 @@ def matmul_apart(
     cdef const floating* b = &bias[0] if bias is not None else NULL
     cdef floating* block
     cdef int team = <int>room.shape[0]
-    cdef Rounded in_low = rounded_of(low)
+    cdef Rounded in_low
     cdef Watch watch = new_watch()
     if n == 0 or c == 0 or d == 0 or inner == 0:
         raise ValueError("a product to be taken apart needs rows and columns")
+    in_low = rounded_right[floating](low, B, False)
     for i in prange(
         (n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1, num_threads=team
     ):
@@ -302,6 +312,36 @@ def matmul_apart(
     raise_if_stopped(&watch)
 
 
+def matmul_pair(
+    const floating[:, :] A, const floating[:, :] B, const floating[:, :] S,  # IN
+    floating[:, :] C, floating[:, :] D,  # OUT
+    const floating[::1] bias, bint relu,  # IN
+    low  # IN
+):
+    """C = A B and D = A S + bias, or its ReLU, on tiles: a row of A is rounded once for both."""
+    cdef Py_ssize_t n = A.shape[0], rows = TILE_ROWS, c = C.shape[1], d = D.shape[1]
+    cdef Py_ssize_t i, first, last
+    cdef int inner = <int>A.shape[1], lda = <int>step_of(A)
+    cdef Py_ssize_t c_step = step_of(C), d_step = step_of(D)
+    cdef const floating* b = &bias[0] if bias is not None else NULL
+    cdef Rounded in_low
+    cdef Watch watch = new_watch()
+    if n == 0 or c == 0 or d == 0 or inner == 0:
+        raise ValueError("a pair of products needs rows and columns")
+    in_low = rounded_pair[floating](low, B, S)
+    for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+        if stopped(&watch):
+            continue
+        first = i * rows
+        last = min(first + rows, n)
+        multiply_pair[floating](
+            &in_low, threadid(), <int>(last - first), inner, &A[0, 0] + first * lda, lda,
+            &C[0, 0] + first * c_step, c_step, c, &D[0, 0] + first * d_step, d_step, d
+        )
+        finish[floating](&D[0, 0] + first * d_step, d_step, last - first, d, b, relu)
+    raise_if_stopped(&watch)
+
+
 def matmul_t(
     const floating[:, :] A, const floating[:, :] B,  # IN
     floating[:, :] C, floating[:, :, ::1] sums,  # OUT
@@ -309,19 +349,21 @@ def matmul_t(
 ):
     """C = A^T B: a partial sum for each block of rows of A and B, then their sum in order."""
     cdef Py_ssize_t inner = A.shape[0], rows = C.shape[0], cols = C.shape[1]
-    cdef Py_ssize_t block = inner_rows(inner, rows), blocks = sums.shape[0]
-    cdef Py_ssize_t cut = columns_of_a_cut(rows)
+    cdef bint tiles = low is not None and in_tiles()
+    cdef Py_ssize_t block = inner_rows(inner, rows, tiles), blocks = sums.shape[0]
+    cdef Py_ssize_t cut = rows_of_a_cut(rows, tiles)
     cdef Py_ssize_t cuts = (rows + cut - 1) // cut if rows else 0
     cdef Py_ssize_t i, j, k, r, first
     cdef int lda, ldb
     cdef floating* c
-    cdef Rounded in_low = rounded_of(low)
+    cdef Rounded in_low
     cdef Watch watch = new_watch()
     if rows == 0 or cols == 0:
         return
     if inner == 0:
         C[:, :] = 0
         return
+    in_low = rounded_right[floating](low, B, False)
     lda, ldb = <int>step_of(A), <int>step_of(B)
     if blocks == 1:  # few rows: cut the result instead
         for i in prange((rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1):

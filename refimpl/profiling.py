@@ -56,6 +56,11 @@ class Meter:
         _in_force.reset(self._token)
 
 
+def metered():
+    """Return whether a profile is in force."""
+    return _in_force.get() is not None
+
+
 def record(part, seconds):
     """Add `seconds` to `part` of the profile in force; in a `timed` block they are in its time."""
     profile = _in_force.get()

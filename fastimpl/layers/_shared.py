@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from fastimpl._buffers import empty
+from fastimpl._chain import run
 from fastimpl.layers import _elementwise
 
 
@@ -14,7 +15,7 @@ def masked(G_out, X_out, relu, overwrite, G=None):
         if not relu:
             return G_out
         G = G_out if overwrite else empty(G_out.shape, G_out.dtype)
-    _elementwise.masked(G_out, X_out, relu, G)
+    run(None, _elementwise.masked, G_out, X_out, relu, G)
     return G
 
 
@@ -23,13 +24,13 @@ def spare(array, shape, overwrite):
     return array if overwrite and array.shape == shape else empty(shape, array.dtype)
 
 
-def bias_gradient(b, G):
-    """Return the sum of G's rows, or None where there is no bias."""
+def bias_gradient(b, G, total=None):
+    """Return the sum of G's rows, written to `total` if given, or None where there is no bias."""
     if b is None:
         return None
-    total = np.empty_like(b)
+    total = np.empty_like(b) if total is None else total
     sums = np.empty((_elementwise.blocks_of(len(G)), len(b)), b.dtype)
-    _elementwise.column_sums(G, total, sums)
+    run(None, _elementwise.column_sums, G, total, sums)
     return total
 
 

@@ -1,6 +1,7 @@
 """refimpl/layers/dense.py on kernels."""
 
 from fastimpl._buffers import empty, empty_like
+from fastimpl._chain import chained
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import matmul_into, matmul_t_into
@@ -19,7 +20,8 @@ def dense_forward(X, W, *, relu, b=None):
 @quiet
 def dense_backward(X, W, Y, G_out, *, relu, need_dx, b=None, overwrite=False):
     X, W, Y, G_out, *_, b, _ = dense_backward_arguments(X, W, Y, G_out, relu, need_dx, b, overwrite)
-    G = masked(G_out, Y, relu, overwrite)
-    dW = matmul_t_into(X, G, empty_like(W))
-    dX = matmul_into(G, W, spare(Y, X.shape, overwrite), transpose_b=True) if need_dx else None
-    return DenseGradients(dW, dX, bias_gradient(b, G))
+    with chained():
+        G = masked(G_out, Y, relu, overwrite)
+        dW = matmul_t_into(X, G, empty_like(W))
+        dX = matmul_into(G, W, spare(Y, X.shape, overwrite), transpose_b=True) if need_dx else None
+        return DenseGradients(dW, dX, bias_gradient(b, G))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from fastimpl._buffers import empty, empty_like
+from fastimpl._chain import chained, run
 from fastimpl._twin import twin
 from fastimpl.layers._shared import bias_gradient, masked, spare
 from fastimpl.propagation import (
@@ -36,24 +37,23 @@ def sage_forward(A, X, W_neigh, W_self, order, *, b=None, relu=True, concat="nei
     added = concat == "sum"  # then the second product is, and what follows the sum follows it
     options = {} if added else {"bias": None if b is None else b[neigh], "relu": relu}
     last = {"bias": None if b is None else b[self_], "relu": relu}
-    if order.forward == 1:
-        AX = empty((n_dst, X.shape[1]), X.dtype)
-        spmm_matmul_into(A.graph, A.data, X, AX, W_neigh, Z[:, neigh], **options)
-        matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
-        return SageOutput(Z, AX)
-    XW = empty((n_src, W_neigh.shape[1]), X.dtype)
-    sizes = not isinstance(X, Adjacency) and X.size and W_neigh.size and W_self.size
-    together = n_dst == n_src and not added and sizes and not alike.get()
-    if together:
-        W = empty((X.shape[1], W_neigh.shape[1] + W_self.shape[1]), X.dtype)
-        np.concatenate([W_neigh, W_self], axis=1, out=W)
-        matmul_apart_into(X, W, XW, Z[:, self_], **last)
-    else:
-        matmul_into(X, W_neigh, XW)
-    spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
-    if not together:
-        matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
-    return SageOutput(Z, None)
+    with chained():
+        if order.forward == 1:
+            AX = empty((n_dst, X.shape[1]), X.dtype)
+            spmm_matmul_into(A.graph, A.data, X, AX, W_neigh, Z[:, neigh], **options)
+            matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
+            return SageOutput(Z, AX)
+        XW = empty((n_src, W_neigh.shape[1]), X.dtype)
+        sizes = not isinstance(X, Adjacency) and X.size and W_neigh.size and W_self.size
+        together = n_dst == n_src and not added and sizes and not alike.get()
+        if together:
+            matmul_apart_into(X, W_neigh, W_self, XW, Z[:, self_], **last)
+        else:
+            matmul_into(X, W_neigh, XW)
+        spmm_into(A.graph, A.data, XW, Z[:, neigh], **options)
+        if not together:
+            matmul_into(X[:n_dst], W_self, Z[:, self_], add=added, **last)
+        return SageOutput(Z, None)
 
 
 @twin
@@ -80,22 +80,24 @@ def sage_backward(
     if A.graph.n_dst == A.graph.n_src and order.dw == 2 and order.dx != 2:
         D = spare(X_out, (X.shape[0], W_neigh.shape[1] + W_self.shape[1]), overwrite)
         at = at if concat != "sum" else _halves(W_neigh, W_self, "neigh_first")
-    overwrite_G = overwrite and D is None  # else it is read from memory of its own, side by side
-    G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, overwrite_G)
-    part = None if D is None else D[:, at[1]]
-    G_self = masked(G_out[:, self_], X_out[:, self_], relu, overwrite_G, part)
-    db = None
-    if b is not None:
-        db = np.empty_like(b)
-        db[neigh] = bias_gradient(b[neigh], G_neigh)
-        db[self_] = bias_gradient(b[self_], G_self)
-    if D is None:
-        dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
-    else:
-        spmm_into(A.graph_t, A.data_t, G_neigh, D[:, at[0]])
-        del G_neigh  # its memory serves again
-        dX = spare(G_out, X.shape, overwrite) if order.dx else None
-        dW_neigh, dW_self = _side_by_side(X, W_neigh, W_self, D, at, dX)
+    with chained():
+        if D is None:
+            G = masked(G_out, X_out, relu, overwrite)
+            G_neigh, G_self = G[:, neigh], G[:, self_]
+        else:  # read from memory of its own, side by side
+            G_neigh = masked(G_out[:, neigh], X_out[:, neigh], relu, False)
+            G_self = masked(G_out[:, self_], X_out[:, self_], relu, False, D[:, at[1]])
+        db = None
+        if b is not None:
+            db = np.empty_like(b)
+            bias_gradient(b[neigh], G_neigh, db[neigh])
+            bias_gradient(b[self_], G_self, db[self_])
+        if D is None:
+            dW_neigh, dW_self, dX = _one_by_one(A, X, W_neigh, W_self, AX, G_neigh, G_self, order)
+        else:
+            spmm_into(A.graph_t, A.data_t, G_neigh, D[:, at[0]])
+            dX = spare(G_out, X.shape, overwrite) if order.dx else None
+            dW_neigh, dW_self = _side_by_side(X, W_neigh, W_self, D, at, dX)
     return SageGradients(dW_neigh, dW_self, dX, db)
 
 
@@ -119,11 +121,12 @@ def _side_by_side(X, W_neigh, W_self, D, at, dX):
     neigh, self_ = at
     dW = matmul_t_into(X, D, empty((X.shape[1], D.shape[1]), X.dtype))
     dW_neigh, dW_self = empty_like(W_neigh), empty_like(W_self)
-    dW_neigh[:], dW_self[:] = dW[:, neigh], dW[:, self_]
     if dX is not None:
-        W = dW
+        W = empty_like(dW)
         W[:, neigh], W[:, self_] = W_neigh, W_self
         matmul_into(D, W, dX, transpose_b=True)
+    run("weights", np.copyto, dW_neigh, dW[:, neigh])
+    run("weights", np.copyto, dW_self, dW[:, self_])
     return dW_neigh, dW_self
 
 

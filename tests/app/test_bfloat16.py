@@ -8,7 +8,7 @@ from comparison import threads
 
 import fastimpl
 import refimpl
-from fastimpl import _mkl
+from fastimpl import _bfloat16, _mkl
 from fastimpl._blas_choice import Choice, in_use, use
 from refimpl import TrainConfig
 from refimpl.lab.apps.cli import main
@@ -100,14 +100,21 @@ def test_what_an_implementation_says_of_its_build_is_a_dict_or_returns_one():
         assert made.train(DATA, TrainConfig(**SETTINGS)).iterations == 3
 
 
+@pytest.mark.skipif(not _bfloat16.use_tiles(), reason="no AMX here")
+def test_a_run_on_tiles_does_not_warn():
+    fastimpl.train(DATA, TrainConfig(**SETTINGS, bfloat16=True))
+
+
 @pytest.mark.skipif(not _mkl.installed() or not _mkl.has_bfloat16(), reason="no bfloat16 here")
-def test_a_run_that_gets_faster_does_not_warn(monkeypatch):
+def test_a_run_that_gets_faster_does_not_warn():
     before = in_use()
+    _bfloat16.use_tiles(False)
     use(Choice("mkl", "in a test", _mkl.opened(_mkl.installed()[1])))
     try:
         fastimpl.train(DATA, TrainConfig(**SETTINGS, bfloat16=True))
     finally:
         use(before)
+        _bfloat16.use_tiles()
 
 
 @pytest.mark.filterwarnings("ignore:bfloat16 makes training slower")

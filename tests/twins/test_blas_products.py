@@ -11,7 +11,7 @@ from oracles import nearest_bfloat16
 from strategies import distinct, even_graph
 from threadpoolctl import threadpool_info
 
-from fastimpl import _blas, _mkl
+from fastimpl import _bfloat16, _blas, _mkl
 from fastimpl._blas_choice import Choice, in_use, use
 from fastimpl.propagation import (
     matmul_apart_into,
@@ -143,6 +143,15 @@ def test_a_row_has_the_same_bits_anywhere(blas, dtype, inner, cols):
         assert product(A[-7:]).tobytes() == whole[-7:].tobytes()
 
 
+@pytest.fixture(params=["tiles", "no tiles"])
+def tiles(request):
+    """Let products of bfloat16 be on AMX's tiles, or not, while the test runs."""
+    if _bfloat16.use_tiles(request.param == "tiles") != (request.param == "tiles"):
+        pytest.skip("this processor has no AMX")
+    yield
+    _bfloat16.use_tiles()
+
+
 def products_of_rounded(A, B, G):
     """Return products of a layer by all kernels that multiply, and NumPy's of rounded factors."""
     n, inner = A.shape
@@ -151,7 +160,7 @@ def products_of_rounded(A, B, G):
     apart = np.empty_like(G), np.empty_like(G)
     with bfloat16_products():
         spmm_matmul_into(graph, data, A, Y, B, C, relu=True)
-        matmul_apart_into(A, np.concatenate([B, -B], axis=1), *apart)
+        matmul_apart_into(A, B, -B, *apart)
         got = [
             matmul_into(A, B, D),
             matmul_into(G, B, np.empty_like(A), transpose_b=True),
@@ -167,7 +176,7 @@ def products_of_rounded(A, B, G):
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, (1500, 70, 33), (2100, 600, 41)])
-def test_products_of_factors_in_bfloat16(blas, shape):
+def test_products_of_factors_in_bfloat16(blas, tiles, shape):
     A, B, G = factors(shape, np.float32)
     with threads(1):
         got, want, sizes = products_of_rounded(A, B, G)
@@ -177,6 +186,17 @@ def test_products_of_factors_in_bfloat16(blas, shape):
         with threads(count):
             again, *_ = products_of_rounded(A, B, G)
         assert [one.tobytes() for one in again] == [one.tobytes() for one in got]
+
+
+@pytest.mark.skipif(not _bfloat16.use_tiles(), reason="this processor has no AMX")
+@pytest.mark.parametrize("shape", [(70, 33, 17), (513, 600, 129)])
+def test_a_row_on_tiles_has_the_same_bits_anywhere(shape):
+    A, B, C = factors(shape, np.float32)
+    with bfloat16_products(), rows_alike():
+        whole = matmul_into(A, B, C)
+        for i in (0, 7, len(A) - 1):
+            row = matmul_into(A[i : i + 1], B, np.empty_like(C[:1]))
+            assert row.tobytes() == whole[i].tobytes()
 
 
 def test_products_of_float64_are_not_rounded(blas):

@@ -330,8 +330,8 @@ def check_bfloat16(gnn: ModuleType, asked: bool) -> None:
     build = found() if callable(found) else found
     if not build.get("bfloat16"):
         warn(
-            "bfloat16 makes training slower here: it needs fastimpl, MKL (pip install "
-            "'minibatch-gnn[mkl]') and a processor with AMX or AVX512_BF16"
+            "bfloat16 makes training slower here: it needs fastimpl and a processor with AMX, or "
+            "with AVX512_BF16 and MKL (pip install 'minibatch-gnn[mkl]')"
         )
 
 
