@@ -83,6 +83,7 @@ def test_only_the_first_rank_has_a_bar(on_terminal):
         state=SimpleNamespace(history=[]),
         team=SimpleNamespace(),
         reading=None,
+        stored=None,
     )
     for rank, silent in ((0, False), (1, True)):
         trainer.team.rank = rank

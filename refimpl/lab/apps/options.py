@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "float64")
 PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
 PLACES = ("memory", "mmap", "parts", "lookahead")  # of features
+GRAPH_PLACES = ("memory", "lookahead")
 MEMORY = 2**30  # bytes of a cache of features
 RUN, COMMON = "run", "model and training"  # headings
 
@@ -195,6 +196,27 @@ def run_options(impl: str = "fastimpl") -> Options:
             "belady",
             choices=tuple(CACHES),
             only={"features_in": ("lookahead",)},
+            free=True,
+        ),
+        Option(
+            "graph_in",
+            "choose where methods neighbor and fresh read neighbours in training. memory: from the "
+            "arrays of the data, which a folder of convert maps; lookahead: from the file of such "
+            "a folder into a cache of --graph-memory, for a window of batches at a time. "
+            "Evaluation reads the arrays. The choice changes no result",
+            GRAPH_PLACES[0],
+            choices=GRAPH_PLACES,
+            free=True,
+        ),
+        Option(
+            "graph_memory",
+            "limit the cache of neighbours to this size, in bytes or as 256MB or 1GiB; 8 bytes a "
+            "node come on top",
+            MEMORY,
+            shown="1GiB",
+            parse=parsed_size,
+            metavar="SIZE",
+            only={"graph_in": ("lookahead",)},
             free=True,
         ),
         Option(
