@@ -5,6 +5,7 @@ import os
 import re
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -217,7 +218,10 @@ def test_pages_that_were_used_longest_ago_make_room(gnn, folder):
         assert held.n == N and not held.indices.flags.writeable
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="counts memory by Linux")
+SMAPS = Path("/proc/self/smaps")
+
+
+@pytest.mark.skipif(not SMAPS.exists(), reason="counts memory by Linux")
 def test_memory_is_kept_to(gnn, tmp_path):
     """Pages that made room have no memory any more, and no huge page has that of 512."""
     path = tmp_path / "indices.npy"
@@ -235,8 +239,7 @@ def test_memory_is_kept_to(gnn, tmp_path):
 
 def resident(address):
     """Return the KiB in memory of the mapping that begins at an address."""
-    with open("/proc/self/smaps") as file:
-        whole = file.read()
+    whole = SMAPS.read_text()
     found = re.search(rf"^{address:x}-.*?^Rss: +(\d+) kB", whole, re.DOTALL | re.MULTILINE)
     return int(found[1])
 

@@ -74,6 +74,8 @@ def run_options(impl: str = "fastimpl") -> Options:
     """
     reading = {"dtype": ("float32",)}
     only = "only with --dtype float32"
+    methods = PARTS["method"].items()
+    from_storage = tuple(name for name, cls in methods if "lookahead" in cls.graph_in)
     options = (
         Option(
             "data",
@@ -200,12 +202,13 @@ def run_options(impl: str = "fastimpl") -> Options:
         ),
         Option(
             "graph_in",
-            "choose where methods neighbor and fresh read neighbours in training. memory: from the "
-            "arrays of the data, which a folder of convert maps; lookahead: from the file of such "
-            "a folder into a cache of --graph-memory, for a window of batches at a time. "
-            "Evaluation reads the arrays. The choice changes no result",
+            "choose where training reads neighbours. memory: from the arrays of the data, which a "
+            "folder of convert maps; lookahead: from the file of such a folder into a cache of "
+            "--graph-memory, for a window of batches at a time. Evaluation reads the arrays. The "
+            f"choice changes no result; only for methods {listed(from_storage)}",
             GRAPH_PLACES[0],
             choices=GRAPH_PLACES,
+            only={"method": from_storage},
             free=True,
         ),
         Option(

@@ -290,16 +290,12 @@ def _lookahead(found: Prepared, half: bool | None) -> LookaheadFeatures | Any:
 @contextmanager
 def _graph(found: Prepared) -> Iterator[LookaheadGraph | None]:
     """Give the graph of a folder of ``convert`` on storage, if that is asked for."""
-    settings, graph, method = found.settings, found.dataset.train_graph, found.config.method
+    settings, graph = found.settings, found.dataset.train_graph
     if settings.get("graph_in") != "lookahead":
         yield None
         return
     if "lookahead" not in places_of_graph(found.config):
-        local = " and --partition local" if found.config.partition == "local" else ""
-        raise UserError(
-            f"--graph-in lookahead does not go with --method {method.name}{local}: only neighbor "
-            "and fresh draw neighbours from storage"
-        )
+        raise UserError("--graph-in lookahead does not go with --partition local")
     if not is_mapped(graph.indices):
         raise UserError(
             "--graph-in lookahead needs a folder of minibatch-gnn convert as --data: the graph of "
