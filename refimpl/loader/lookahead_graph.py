@@ -132,7 +132,7 @@ class LookaheadGraph:
         """Yield minibatches whose rows of the next hop fit in the cache together, and the pages."""
         some, pages = [], np.empty(0, np.int64)
         for one in growing:
-            own = self.pages_of(one.front())
+            own = self.pages_of(one.reads())
             both = np.union1d(pages, own)
             if some and len(both) > self.capacity:
                 yield some, pages
@@ -149,7 +149,7 @@ class LookaheadGraph:
     @contextmanager
     def _holding(self, pages: Positions) -> Iterator[Graph]:
         """Read some pages; give a Graph that has them, and anything elsewhere."""
-        self.file.own_lock()
+        self.file.own_process()
         with self.file.lock:
             self.file.hold(pages)
             yield self._graph
@@ -182,8 +182,12 @@ class Growing:
 
     def front(self) -> Ids:
         """Return the nodes that draw in the next hop."""
-        # in the mode "shared", nodes that the hop before had met have drawn already
+        # in the mode "shared", the nodes that the hop before drew for do not draw again
         return self.nodes[0][len(self.nodes[1]) if self.shared and self.hops else 0 :]
+
+    def reads(self) -> Ids:
+        """Return the nodes whose rows are read in the next hop."""
+        return self.front() if self.fanouts[len(self.hops)] else self.front()[:0]
 
     def draw_hop(self, gnn: Any, graph: Graph) -> None:
         """Draw the next hop from a graph that has the rows of its `front`."""

@@ -140,8 +140,9 @@ class PagedFile:
         """
         if not self._closing.alive:
             raise ValueError(f"{self.path} must be open, and is closed")
-        if self._coming is not None:  # a read that failed, or that this forked child has not
+        if self._coming is not None:  # a read that failed
             self.pages.forget(self._coming)
+            self._coming = None
         if len(pages) > self.pages.capacity:
             raise TooManyPages(
                 f"memory must hold the {len(pages)} pages of neighbours of one minibatch in one "
@@ -177,10 +178,12 @@ class PagedFile:
         for first, length in zip(pages[new].tolist(), lengths.tolist(), strict=True):
             self._space.madvise(mmap.MADV_DONTNEED, first * PAGE, length * PAGE)
 
-    def own_lock(self) -> None:
-        """Take a lock of its own in a forked child: a thread of the parent may have the other."""
+    def own_process(self) -> None:
+        """Begin anew in a forked child: a thread of the parent may have had the lock, and read."""
         if self._process != os.getpid():
-            self.lock, self._process = Lock(), os.getpid()
+            self.lock, self._process, self._coming = Lock(), os.getpid(), None
+            self.pages = RowCache(self.whole, self.pages.capacity)
+            self._give_back(np.arange(self.whole))
 
     def close(self) -> None:
         """Close the file; may be called again."""

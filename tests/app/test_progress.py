@@ -76,6 +76,19 @@ def test_reads_ahead_are_shown_in_80_columns(gnn, on_terminal, monkeypatch, tmp_
     assert "MiB/s" not in terminal.getvalue() and "epoch 3.0/3" in terminal.getvalue()
 
 
+def test_reads_of_a_graph_on_storage_are_shown(gnn, on_terminal, tmp_path):
+    communities(0, nodes=2000).save(tmp_path / "many")
+    convert(tmp_path / "many", tmp_path / "graph", setting="transductive")
+    data, terminal = gnn.load_dataset(tmp_path / "graph"), on_terminal()
+    config = gnn.TrainConfig(method=Neighbor(batch_size=100), epochs=2, hidden=8)
+    with gnn.loader.LookaheadGraph(data.train_graph, 10**6) as stored:
+        gnn.train(data, config, graph=stored)
+        assert stored.counts.rows > 9
+    lines = [line.strip() for line in terminal.getvalue().split("\r") if "/2 [" in line]
+    speeds = [float(x) for line in lines for x in re.findall(r"graph=(\d+\.\d)MiB/s", line)]
+    assert speeds[0] > 0 and "MiB/s" not in lines[-1].replace("graph=0.0MiB/s", "")
+
+
 def test_only_the_first_rank_has_a_bar(on_terminal):
     on_terminal()
     trainer = SimpleNamespace(

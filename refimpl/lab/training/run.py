@@ -22,7 +22,7 @@ from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
 from refimpl.loader.lookahead_features import LookaheadFeatures
-from refimpl.loader.lookahead_graph import LookaheadGraph, file_of
+from refimpl.loader.lookahead_graph import LookaheadGraph, file_of, is_mapped
 from refimpl.loader.packed import PackedFeatures
 from refimpl.loader.windows import Windows
 from refimpl.training.graph_iteration import AdamState
@@ -368,8 +368,9 @@ def checked_stored(graph: object, dataset: Dataset, config: RunConfig) -> Lookah
         )
     if any(isinstance(fanout, tuple) for fanout in config.method.fanouts):
         raise ValueError("graph must be None where fanouts has numbers for relations")
-    path, offset = file_of(dataset.train_graph.indices)
-    if not path.samefile(graph.path) or offset != graph.offset:
+    indices = dataset.train_graph.indices
+    own = file_of(indices) if is_mapped(indices) else None
+    if own is None or not own[0].samefile(graph.path) or own[1] != graph.offset:
         raise ValueError(f"graph must be in the data set's own file, got {graph.path}")
     return graph
 
