@@ -183,7 +183,7 @@ def drawn(stored, window):
 
 
 def test_a_child_draws_from_a_graph_that_its_parent_was_reading(gnn, tmp_path):
-    refimpl.Dataset.from_arrays(GRAPH, X, np.zeros(len(X), int)).save(tmp_path / "graph")
+    refimpl.Dataset.from_arrays(GRAPH, X, np.arange(len(X)) % 2).save(tmp_path / "graph")
     graph = gnn.load_dataset(tmp_path / "graph").graph
     batches = [np.arange(b, 3000, 40, dtype=np.int32) for b in range(4)]
     window = [Minibatch(graph, roots, (3, 3), 1, 0, b) for b, roots in enumerate(batches)]

@@ -165,9 +165,9 @@ def test_what_was_read_of_the_graph_is_written_and_changes_nothing(train, folder
     def weights():
         return refimpl.load_model(tmp_path / "out" / "model.npz").weights
 
-    assert train(folder, "--batch-size", 100) == (0, "")
+    assert train(folder, "--batch-size", 30) == (0, "")
     whole = weights()
-    assert train(folder, "--batch-size", 100, *STORED, "--graph-memory", "600KB") == (0, "")
+    assert train(folder, "--batch-size", 30, *STORED, "--graph-memory", "600KB") == (0, "")
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     reads = metrics["graph_reads"]
     assert metrics["settings"]["graph_memory"] == 600_000 and reads["asked"] > reads["pages"] > 0
