@@ -17,6 +17,7 @@ from refimpl.loader.files import BytesRead, io_counters, open_features, write_fe
 from refimpl.loader.gathering import gather_rows
 from refimpl.loader.lookahead import RowCache, Window, window_of
 from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.lookahead_graph import LookaheadGraph
 from refimpl.loader.mpi import MPIComm
 from refimpl.loader.rounds import Topology, Transfer, pairwise_exchange, plan_rounds, round_bound
 from refimpl.loader.simulation import Simulation, simulate
@@ -29,6 +30,7 @@ __all__ = [
     "FetchPlan",
     "Fetched",
     "LookaheadFeatures",
+    "LookaheadGraph",
     "RowCache",
     "Window",
     "BytesRead",

@@ -35,7 +35,7 @@ USED, COMING, READ, VAIN = range(4)
 
 
 class ReadFailed(OSError):
-    """Features could not be read from their file."""
+    """Features or neighbours could not be read from their file."""
 
 
 @dataclass
@@ -146,7 +146,7 @@ class LookaheadFeatures:
         self.cache = np.empty((capacity, d), X.dtype)
         self.counts = ReadCounts()
         self.clock = 0  # the number behind the last minibatch that was expected
-        self._file = _opened(self.path)
+        self._file = opened(self.path)
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
         self._state = np.zeros(capacity, np.uint8)  # of each slot
@@ -321,7 +321,7 @@ def _thread():
     return Threads(1, thread_name_prefix="minibatch-gnn-features")
 
 
-def _opened(path):
+def opened(path):
     """Return a descriptor of a file, past the system's cache where the system can."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECT", 0))

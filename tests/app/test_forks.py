@@ -18,6 +18,7 @@ from fastimpl._blas_choice import Choice, in_use, use
 from refimpl import Sampler
 from refimpl._support import thread_limits
 from refimpl.loader import window_of
+from refimpl.samplers import Minibatch
 
 pytestmark = pytest.mark.runs
 
@@ -175,6 +176,35 @@ def test_a_child_reads_features_that_its_parent_was_reading(gnn, tmp_path):
         finally:
             wait.set()
         assert np.array_equal(features.gather(None, rows), X[rows])  # the parent goes on as well
+
+
+def drawn(stored, window):
+    return [mfg.nodes[0].tobytes() for mfg in stored.draw(window)]
+
+
+def test_a_child_draws_from_a_graph_that_its_parent_was_reading(gnn, tmp_path):
+    refimpl.Dataset.from_arrays(GRAPH, X, np.arange(len(X)) % 2).save(tmp_path / "graph")
+    graph = gnn.load_dataset(tmp_path / "graph").graph
+    batches = [np.arange(b, 3000, 40, dtype=np.int32) for b in range(4)]
+    window = [Minibatch(graph, roots, (3, 3), 1, 0, b) for b, roots in enumerate(batches)]
+    how = {"fanouts": (3, 3), "seed": 1, "epoch": 0}
+    want = [
+        gnn.sample_mfg(GRAPH, roots, batch=b, **how).nodes[0].tobytes()
+        for b, roots in enumerate(batches)
+    ]
+    with gnn.loader.LookaheadGraph(graph, 10**6) as stored:
+        read, begun, wait = stored.file.read_rows, threading.Event(), threading.Event()
+        stored.file.read_rows = lambda *how: begun.set() or wait.wait(LONG) and read(*how)
+        under_way = threading.Thread(target=stored.draw, args=(window,))
+        under_way.start()  # has the lock while the process forks
+        assert begun.wait(LONG)
+        stored.file.read_rows = read
+        try:
+            assert in_child(drawn, stored, window) == want
+        finally:
+            wait.set()
+            under_way.join()
+        assert drawn(stored, window) == want  # the parent goes on as well
 
 
 def fetched(prefetcher, count):

@@ -155,3 +155,38 @@ def test_a_file_that_shrinks_while_training_is_one_line(train, folder, tmp_path,
     status, said = train(place, "--features-in", "lookahead")
     assert status == 2 and "features.npy: the file ends at byte 50000, and" in said
     assert said.count("\n") == 1
+
+
+STORED = ("--graph-in", "lookahead")
+
+
+@pytest.mark.runs
+def test_what_was_read_of_the_graph_is_written_and_changes_nothing(train, folder, tmp_path):
+    def weights():
+        return refimpl.load_model(tmp_path / "out" / "model.npz").weights
+
+    assert train(folder, "--batch-size", 30) == (0, "")
+    whole = weights()
+    assert train(folder, "--batch-size", 30, *STORED, "--graph-memory", "600KB") == (0, "")
+    metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
+    reads = metrics["graph_reads"]
+    assert metrics["settings"]["graph_memory"] == 600_000 and reads["asked"] > reads["pages"] > 0
+    assert reads["bytes"] == 4096 * reads["pages"] and reads["reading"] > 0
+    assert reads["hit_rate"] == 1 - reads["pages"] / reads["asked"] and reads["mib_a_second"] > 0
+    for name, value in weights().items():
+        assert_array_equal(value, whole[name])
+
+
+@pytest.mark.parametrize(
+    ("data", "words", "message"),
+    [
+        ("communities", (), "--graph-in lookahead needs a folder of minibatch-gnn convert"),
+        (None, ("--graph-memory", "1KB"), "--graph-memory: memory must hold the place of each of"),
+        (None, ("--graph-memory", "99KB"), "--graph-memory: memory must hold the 1"),
+        (None, ("--method", "graph"), "--graph-in does not apply with --method graph"),
+        (None, ("--partition", "local", "--workers-a-step", 2), "not go with --partition local"),
+    ],
+)
+def test_a_graph_that_cannot_be_drawn_from_storage_is_refused(train, folder, data, words, message):
+    status, said = train(data or folder, *STORED, *words)
+    assert status == 2 and message in said and said.count("\n") == 1

@@ -76,6 +76,26 @@ def test_reads_ahead_are_shown_in_80_columns(gnn, on_terminal, monkeypatch, tmp_
     assert "MiB/s" not in terminal.getvalue() and "epoch 3.0/3" in terminal.getvalue()
 
 
+def test_reads_of_a_graph_on_storage_are_shown(gnn, on_terminal, tmp_path):
+    communities(0, nodes=2000).save(tmp_path / "many")
+    convert(tmp_path / "many", tmp_path / "graph", setting="transductive")
+    data, terminal = gnn.load_dataset(tmp_path / "graph"), on_terminal()
+    config = gnn.TrainConfig(method=Neighbor(batch_size=100), epochs=2, hidden=8)
+    with gnn.loader.LookaheadGraph(data.train_graph, 10**6) as stored:
+        gnn.train(data, config, graph=stored)
+    lines = [line.strip() for line in terminal.getvalue().split("\r") if "/2 [" in line]
+    assert any(re.search(r"graph=\d+\.\dMiB/s", line) for line in lines)
+    assert lines[-1].count("MiB/s") == 1 and "graph=0.0MiB/s" in lines[-1]  # all is cached
+    with (
+        gnn.loader.LookaheadGraph(data.train_graph, 10**6) as stored,
+        gnn.make_trainer(data, config, graph=stored) as trainer,
+    ):
+        trainer.epoch()
+        assert trainer.graph_bytes_of_epoch() == stored.counts.bytes > 0
+        trainer.epoch()
+        assert trainer.graph_bytes_of_epoch() == 0
+
+
 def test_only_the_first_rank_has_a_bar(on_terminal):
     on_terminal()
     trainer = SimpleNamespace(
@@ -83,6 +103,7 @@ def test_only_the_first_rank_has_a_bar(on_terminal):
         state=SimpleNamespace(history=[]),
         team=SimpleNamespace(),
         reading=None,
+        stored=None,
     )
     for rank, silent in ((0, False), (1, True)):
         trainer.team.rank = rank

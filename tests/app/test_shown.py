@@ -30,6 +30,9 @@ def everything(gnn, folder):
     gnn.loader.write_features(folder / "features.npy", X)
     with gnn.loader.LookaheadFeatures(folder / "features.npy", 10**6) as ahead:
         ahead.gather(None, np.arange(400))
+    data.save(folder / "saved")
+    with gnn.loader.LookaheadGraph(gnn.load_dataset(folder / "saved").graph, 10**6) as stored:
+        pass
     meter = gnn.profiling.Meter()
     meter.seconds = dict.fromkeys(meter.seconds, 1 / 3)
     return {
@@ -45,6 +48,7 @@ def everything(gnn, folder):
         "DistributedFeatures": gnn.loader.DistributedFeatures(comm, X),
         "FeatureStore": gnn.loader.FeatureStore.of(X, 2),
         "LookaheadFeatures": ahead,
+        "LookaheadGraph": stored,
         "RowCache": ahead.rows,
         "MPIComm": gnn.loader.MPIComm.__new__(gnn.loader.MPIComm),
         "SimComm": comm,

@@ -16,6 +16,7 @@ LEFT_OUT = {
     "gathered_state": "is collective: ranks wait for each other",
     "register_layer": "changes the package for all calls after it",
     "LookaheadFeatures": "has the number of an open file, which differs from call to call",
+    "LookaheadGraph": "has the number of an open file, which differs from call to call",
     "read_rows": "takes the number of any open file",
     "make_trainer": "`train` calls it",
     "NodeClassifier": "`train` and `predict` do its work",

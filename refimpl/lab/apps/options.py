@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 DTYPES = ("float32", "float64")
 PACKAGES = ("refimpl", "fastimpl")  # that a file may name as --impl
 PLACES = ("memory", "mmap", "parts", "lookahead")  # of features
+GRAPH_PLACES = ("memory", "lookahead")
 MEMORY = 2**30  # bytes of a cache of features
 RUN, COMMON = "run", "model and training"  # headings
 
@@ -73,6 +74,8 @@ def run_options(impl: str = "fastimpl") -> Options:
     """
     reading = {"dtype": ("float32",)}
     only = "only with --dtype float32"
+    methods = PARTS["method"].items()
+    from_storage = tuple(name for name, cls in methods if "lookahead" in cls.graph_in)
     options = (
         Option(
             "data",
@@ -195,6 +198,28 @@ def run_options(impl: str = "fastimpl") -> Options:
             "belady",
             choices=tuple(CACHES),
             only={"features_in": ("lookahead",)},
+            free=True,
+        ),
+        Option(
+            "graph_in",
+            "choose where training reads neighbours. memory: from the arrays of the data, which a "
+            "folder of convert maps; lookahead: from the file of such a folder into a cache of "
+            "--graph-memory, for a window of batches at a time. Evaluation reads the arrays. The "
+            f"choice changes no result; only for methods {listed(from_storage)}",
+            GRAPH_PLACES[0],
+            choices=GRAPH_PLACES,
+            only={"method": from_storage},
+            free=True,
+        ),
+        Option(
+            "graph_memory",
+            "limit the cache of neighbours to this size, in bytes or as 256MB or 1GiB; 8 bytes a "
+            "node come on top",
+            MEMORY,
+            shown="1GiB",
+            parse=parsed_size,
+            metavar="SIZE",
+            only={"graph_in": ("lookahead",)},
             free=True,
         ),
         Option(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from refimpl.lab.apps.option import Chosen
     from refimpl.lab.training.state import TrainResult
     from refimpl.lab.training.trainer import Trainer
+    from refimpl.loader.lookahead_graph import LookaheadGraph
     from refimpl.loader.mpi import Communicator
 
 CHECKPOINT, METRICS, HISTORY, CURVE = "checkpoint.npz", "metrics.json", "history.csv", "curve.png"
@@ -113,6 +114,7 @@ class Output:
 
     def _write(self, result: TrainResult, ranks: list[Any] | None, features: object) -> None:
         folder, trainer = self.folder, self.trainer
+        seconds = trainer.training_seconds - trainer.seconds_before
         model = TrainedModel.trained(trainer.dataset, trainer.config, result.weights)
         save_model(folder / MODEL, model)
         metrics = {
@@ -124,7 +126,8 @@ class Output:
             "seconds": trainer.meter.seconds,
             **_loads(trainer),
             **({} if ranks is None else {"ranks": ranks}),
-            **_reads(features, trainer.training_seconds - trainer.seconds_before),
+            **_reads(features, seconds),
+            **_graph_reads(trainer.stored, seconds),
             "settings": self.settings,
             "dataset": self.facts,
             "versions": info.versions(),
@@ -174,6 +177,16 @@ def _reads(features: object, seconds: float) -> dict[str, Any]:
         "amplification": counts.bytes / size if size else None,
     }
     return {"reads": {**asdict(counts), **shares, **counts.shares(seconds)}}
+
+
+def _graph_reads(graph: LookaheadGraph | None, seconds: float) -> dict[str, Any]:
+    """Return what was read of a graph on storage, if it is there, in `seconds` of training."""
+    if graph is None:
+        return {}
+    counts, shares = graph.counts, graph.counts.shares(seconds)
+    found = {"asked": counts.asked, "pages": counts.rows, "bytes": counts.bytes}
+    found |= {"reading": counts.waiting, "hit_rate": shares["hit_rate"]}
+    return {"graph_reads": found | {"mib_a_second": shares["mib_a_second"]}}
 
 
 def _loads(trainer: Trainer) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def summary(metrics: dict[str, Any]) -> str:
         tables.insert(1, table(_loads(metrics)))
     if "reads" in metrics:
         tables.insert(-1, table(_reads(metrics["reads"])))
+    if "graph_reads" in metrics:
+        tables.insert(-1, table(_graph_reads(metrics["graph_reads"])))
     if "ranks" in metrics:
         tables.append(table(_ranks(metrics["ranks"])))
     return "\n\n".join(tables)
@@ -114,6 +116,17 @@ def _reads(reads: dict[str, Any]) -> list[tuple[str, str]]:
         ("features read on demand", f"{reads['on_demand']:,}"),
         ("MiB read", f"{reads['bytes'] / 2**20:,.1f}"),
         ("seconds waited for reads", f"{reads['waiting']:.3f}"),
+    ]
+
+
+def _graph_reads(reads: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the rows of a table of what was read of the graph in this process."""
+    return [
+        ("pages of the graph that windows need", f"{reads['asked']:,}"),
+        ("of these in the cache", _percent(reads["hit_rate"])),
+        ("pages of the graph read", f"{reads['pages']:,}"),
+        ("MiB of the graph read", f"{reads['bytes'] / 2**20:,.1f}"),
+        ("seconds of these reads", f"{reads['reading']:.3f}"),
     ]
 
 

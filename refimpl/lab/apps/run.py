@@ -26,10 +26,12 @@ from refimpl.lab.distributed.collectives import everyones
 from refimpl.lab.distributed.launch import fair_threads
 from refimpl.lab.distributed.parts import FeatureParts, planned
 from refimpl.lab.distributed.team import Team
-from refimpl.lab.training.run import places_of_features, reads_sparse
+from refimpl.lab.training.run import places_of_features, places_of_graph, reads_sparse
 from refimpl.loader.files import open_features, write_features
 from refimpl.loader.lookahead_features import ReadFailed
+from refimpl.loader.lookahead_graph import is_mapped
 from refimpl.loader.packed import PackedFeatures
+from refimpl.loader.paged_file import TooManyPages
 from refimpl.loader.windows import CacheTooSmall
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from refimpl.lab.data.dataset import Dataset
     from refimpl.lab.training.state import TrainState
     from refimpl.loader.lookahead_features import LookaheadFeatures
+    from refimpl.loader.lookahead_graph import LookaheadGraph
     from refimpl.loader.mpi import MPIComm
 
 FEATURES = "training_features.npy"
@@ -116,12 +119,14 @@ def _train(
             features = until_the_end.enter_context(_features(folder, found, comm))
             with together(comm), naming_it(found.before), user_errors():
                 Team(found.config.workers_a_step, comm)  # said once; the trainer makes its own
+            graph = until_the_end.enter_context(_graph(found))
             with user_errors(), found.naming():
                 trainer = found.gnn.make_trainer(
                     found.dataset,
                     found.config,
                     found.state,
                     features=features,
+                    graph=graph,
                     comm=comm,
                 )
             with trainer:
@@ -249,9 +254,11 @@ def _features(
 
 @contextmanager
 def _reading_ahead() -> Iterator[None]:
-    """Turn what features on storage cannot do while training into a UserError."""
+    """Turn what features and neighbours on storage cannot do while training into a UserError."""
     try:
         yield
+    except TooManyPages as error:
+        raise UserError(f"--graph-memory: {error}") from error
     except (CacheTooSmall, ReadFailed) as error:
         raise UserError(str(error)) from error
 
@@ -278,6 +285,26 @@ def _lookahead(found: Prepared, half: bool | None) -> LookaheadFeatures | Any:
         settings = found.settings
         ahead = found.gnn.loader.LookaheadFeatures
         return ahead(X.filename, settings["memory"], evict=settings["evict"])
+
+
+@contextmanager
+def _graph(found: Prepared) -> Iterator[LookaheadGraph | None]:
+    """Give the graph of a folder of ``convert`` on storage, if that is asked for."""
+    settings, graph = found.settings, found.dataset.train_graph
+    if settings.get("graph_in") != "lookahead":
+        yield None
+        return
+    if "lookahead" not in places_of_graph(found.config):
+        raise UserError("--graph-in lookahead does not go with --partition local")
+    if not is_mapped(graph.indices):
+        raise UserError(
+            "--graph-in lookahead needs a folder of minibatch-gnn convert as --data: the graph of "
+            "other data is in memory already"
+        )
+    with user_errors("--graph-memory"):
+        stored = found.gnn.loader.LookaheadGraph(graph, settings["graph_memory"])
+    with stored:
+        yield stored
 
 
 def _rows(dataset: Dataset, half: bool | None, first: int, last: int) -> NDArray[Any]:

@@ -46,6 +46,7 @@ class FreshIterations:
         self.run, self.settings = run, run.config.method
         s = self.settings
         self.draws_all = s.draw_all or s.workers > 0 or s.sample_mode != "layered"
+        self.draws_all |= run.stored is not None  # windows of whole minibatches
         minibatches = message_flow_graphs if self.draws_all else undrawn_minibatches
         self.minibatches = minibatches(run)
         self.counts_all = s.draw_all or s.sample_mode != "layered"

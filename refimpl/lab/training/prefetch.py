@@ -17,6 +17,7 @@ from refimpl._support.thread_limits import Threads, in_background
 from refimpl.block import MFG
 from refimpl.graph import Graph
 from refimpl.hints import Fanouts, Int, Integers, SampleMode
+from refimpl.lab.training.graph_windows import GraphWindows
 from refimpl.lab.training.methods.base import hop_fanouts
 from refimpl.profiling import timed
 from refimpl.samplers.neighbor import mfgs_arguments
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from refimpl.training.subgraph_pool import Turns
 
 MOST_WORKERS = 1024  # threads
+WITHOUT_END = range(2**62)
 
 Item = TypeVar("Item")
 
@@ -214,9 +216,13 @@ def message_flow_graphs(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
 
     The first one is of the step that comes `ahead` steps later. Those of forward-only passes, which
     are ahead, are sampled when they are asked for: otherwise every pass would have threads of its
-    own. FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5; ``# V1:n`` marks line n. The threads that
+    own. A graph on storage is drawn from by `windows_of_graph` instead.
+    FreshGNN (VLDB'24) Algorithm 1, lines 3 to 5; ``# V1:n`` marks line n. The threads that
     sample ahead end with ``close()``, or when the iterator is deleted.
     """
+    if run.stored is not None:
+        yield from windows_of_graph(run, ahead)
+        return
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
     batches = -(-len(nodes) // settings.batch_size)  # in an epoch
@@ -240,6 +246,18 @@ def message_flow_graphs(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
             for _, mfg in graphs:  # V1:4
                 yield mfg  # V1:5
         begun += len(numbers)
+
+
+def windows_of_graph(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
+    """Yield what `message_flow_graphs` yields; a thread draws a window while training works.
+
+    One thread, whatever `workers` is: what waits for storage needs no processor. Windows of
+    forward-only passes, which are `ahead`, are drawn when they are asked for.
+    """
+    make = GraphWindows(run, ahead)
+    with Ahead(make, WITHOUT_END, workers=0 if ahead else 1, window=1) as windows:
+        for _, mfgs in windows:
+            yield from mfgs
 
 
 def of_epoch(turns: Turns, begun: int, epoch: int, batches: int) -> list[int]:

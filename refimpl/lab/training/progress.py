@@ -54,7 +54,8 @@ class Progress:
     """A bar with an epoch's loss and validation F1, and what a cache of embeddings saves.
 
     If features are read ahead from storage, the bar shows MiB/s, the hit rate of the cache of rows
-    and the share of the time in which training waited for rows, in the epoch so far. Words that do
+    and the share of the time in which training waited for rows, in the epoch so far. If the graph
+    is read from storage, the bar shows the MiB/s of these reads. Words that do
     not fit in a line of the terminal are left out, from the last.
 
     Parameters
@@ -66,11 +67,12 @@ class Progress:
 
     def __init__(self, trainer: Any, shown: bool = True) -> None:
         self.trainer = trainer
+        self.reads = trainer.reading is not None or trainer.stored is not None
         self.bar = bar(
             shown and trainer.team.rank == 0,
             total=trainer.config.epochs,
             initial=len(trainer.state.history),
-            bar_format=FORMAT if trainer.reading is None else READING,
+            bar_format=READING if self.reads else FORMAT,
         )
         self.scores: dict[str, str] = {}
         self.saved: dict[str, str] = {}
@@ -103,7 +105,7 @@ class Progress:
 
     def _put(self, done: float) -> None:
         """Show the number of epochs that are done, and the words behind the bar."""
-        if self.trainer.reading is None or self.bar.disable:
+        if self.bar.disable or not self.reads:
             self.bar.set_postfix(self.scores | self.saved, refresh=False)
         else:
             self.bar.set_postfix_str(self._words(done), refresh=False)
@@ -114,6 +116,9 @@ class Progress:
         counts, seconds = self.trainer.reads_of_epoch()
         shares = counts.shares(seconds)
         read = [form.format(shares[key]) for key, form in FORMS.items() if shares[key] is not None]
+        if self.trainer.stored is not None and seconds:
+            speed = self.trainer.graph_bytes_of_epoch() / 2**20 / seconds
+            read.append(f"graph={speed:.1f}MiB/s")
         scores, saved = (
             [f"{name.removeprefix('val_')}={value}" for name, value in some.items()]
             for some in (self.scores, self.saved)

@@ -22,6 +22,7 @@ from refimpl.lab.training.sparse_inputs import sparse_rows
 from refimpl.lab.training.stack import Passes, Stack
 from refimpl.lab.training.state import TrainState
 from refimpl.loader.lookahead_features import LookaheadFeatures
+from refimpl.loader.lookahead_graph import LookaheadGraph, file_of, is_mapped
 from refimpl.loader.packed import PackedFeatures
 from refimpl.loader.windows import Windows
 from refimpl.training.graph_iteration import AdamState
@@ -112,6 +113,8 @@ class Run:
         Whose minibatches are gone over here.
     worker : int
         Whose the one under way is.
+    stored : LookaheadGraph or None
+        What neighbours are drawn from, if the graph is read from storage.
     """
 
     gnn: ModuleType
@@ -122,6 +125,7 @@ class Run:
     features: np.ndarray | FeatureParts | LookaheadFeatures | None = None
     turns: Turns = ALONE
     worker: int = 0
+    stored: LookaheadGraph | None = None
 
     @property
     def number(self) -> int:
@@ -341,6 +345,34 @@ def places_of_features(config: RunConfig) -> tuple[str, ...]:
     if config.partition == "local":  # each worker keeps the rows of its part
         return tuple(place for place in places if place != "lookahead")
     return places
+
+
+def places_of_graph(config: RunConfig) -> tuple[str, ...]:
+    """Return where training can read neighbours, by the names of `--graph-in`."""
+    places: tuple[str, ...] = config.method.graph_in
+    if config.partition == "local":  # each worker has a graph of its own
+        return places[:1]
+    return places
+
+
+def checked_stored(graph: object, dataset: Dataset, config: RunConfig) -> LookaheadGraph | None:
+    """Return `graph` if training can draw the data set's neighbours from it, or raise."""
+    if graph is None:
+        return None
+    if not isinstance(graph, LookaheadGraph):
+        raise TypeError(f"graph must be a LookaheadGraph, got {type(graph).__name__}")
+    if "lookahead" not in places_of_graph(config):
+        raise ValueError(
+            f"graph must be None where method is {config.method.name} and partition "
+            f"{config.partition}: only neighbor and fresh draw neighbours from storage"
+        )
+    if any(isinstance(fanout, tuple) for fanout in config.method.fanouts):
+        raise ValueError("graph must be None where fanouts has numbers for relations")
+    indices = dataset.train_graph.indices
+    own = file_of(indices) if is_mapped(indices) else None
+    if own is None or not own[0].samefile(graph.path) or own[1] != graph.offset:
+        raise ValueError(f"graph must be in the data set's own file, got {graph.path}")
+    return graph
 
 
 def check_file(features: LookaheadFeatures, X: Any) -> None:

@@ -32,6 +32,7 @@ from refimpl.lab.training.run import (
     Run,
     check_bfloat16,
     checked_features,
+    checked_stored,
     warn_of_ignored_weights,
     warn_of_lost_edges,
     what_is_run,
@@ -47,6 +48,7 @@ from refimpl.lab.training.state import (
     first_state,
 )
 from refimpl.loader.lookahead_features import LookaheadFeatures, ReadCounts
+from refimpl.loader.lookahead_graph import LookaheadGraph
 from refimpl.metrics import decide, f1_micro
 from refimpl.profiling import PARTS, Meter
 from refimpl.training.graph_iteration import move_weights
@@ -69,6 +71,8 @@ class Trainer:
         Where to go on, and what then changes in place; default: the start.
     features : (n, f) array, FeatureParts or LookaheadFeatures, optional
         Where training reads the features of node i of ``dataset.train_graph`` as row i, scaled.
+    graph : LookaheadGraph, optional
+        What neighbours are drawn from, if not ``dataset.train_graph``.
     comm : communicator, optional
         The ranks that share the workers out.
 
@@ -81,6 +85,8 @@ class Trainer:
         Of the method: see `MethodSettings`.
     meter : Meter
         Seconds by part since the start.
+    stored : LookaheadGraph or None
+        What neighbours are drawn from, if the graph is read from storage.
     counts_of_epoch : LoadCounts
         Rows loaded in this epoch so far, if the method counts them.
     seconds_before : float
@@ -94,6 +100,7 @@ class Trainer:
         config: TrainConfig,
         state: TrainState | None = None,
         features: Table | FeatureParts | LookaheadFeatures | None = None,
+        graph: LookaheadGraph | None = None,
         comm: Comm | None = None,
     ) -> None:
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
@@ -101,8 +108,8 @@ class Trainer:
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
         config = config.fitted(dataset)
         self.team = Team(config.workers_a_step, comm)
-        for graph in (dataset.graph, dataset.train_graph):
-            config.model.check_graph(graph)
+        for whole in (dataset.graph, dataset.train_graph):
+            config.model.check_graph(whole)
         if config.patience is not None and not dataset.val.size:
             raise ValueError("patience must be None where there are no validation nodes")
         check_bfloat16(gnn, config.bfloat16)
@@ -116,6 +123,7 @@ class Trainer:
         if comm is not None:
             check_alike(self.team.comm, what_is_run(gnn, dataset, config, state))
         rows = checked_features(features, dataset, config)
+        self.stored = checked_stored(graph, dataset, config)
         self.gnn, self.dataset, self.config, self.stack = gnn, dataset, config, stack
         self.state, self.counts_of_epoch = state, LoadCounts()
         self.meter = Meter()
@@ -125,7 +133,10 @@ class Trainer:
         self.seconds_before = self.training_seconds
         self.reading = features if isinstance(features, LookaheadFeatures) else None
         self._epoch_begin = self._epoch_end = self._read_so_far()
-        self.run = Run(gnn, dataset, config, stack, state, rows, self.team.turns)
+        self._graph_bytes = 0  # when the epoch began
+        self.run = Run(
+            gnn, dataset, config, stack, state, rows, self.team.turns, stored=self.stored
+        )
         with self.meter:
             local = config.partition == "local"
             self.iterations = (LocalIterations if local else config.method.start)(self.run)
@@ -189,6 +200,10 @@ class Trainer:
         (counts, seconds), (before, begin) = self._read_so_far(), self._epoch_begin
         return counts.since(before), seconds - begin
 
+    def graph_bytes_of_epoch(self) -> int:
+        """Return the bytes of a graph on storage that were read since the epoch began."""
+        return 0 if self.stored is None else self.stored.counts.bytes - self._graph_bytes
+
     def _iteration(self, worker: int) -> Step:
         """Go over the next minibatch, a worker's; return its `Step`."""
         self.run.worker = worker
@@ -210,6 +225,7 @@ class Trainer:
         whole = self.config.method.epoch_covers_graph
         losses, seen, n = [], 0, self.dataset.train_graph.n if whole else len(self.dataset.roots)
         self.counts_of_epoch, self._epoch_begin = LoadCounts(), self._epoch_end
+        self._graph_bytes = 0 if self.stored is None else self.stored.counts.bytes
         while seen < n:
             step = self.step()
             losses.append(step.loss)
@@ -324,6 +340,7 @@ def make_trainer(
     state: TrainState | None = None,
     *,
     features: Table | FeatureParts | LookaheadFeatures | None = None,
+    graph: LookaheadGraph | None = None,
     comm: Comm | None = None,
 ) -> Trainer:
     """Return one run over an implementation, to be taken an iteration or an epoch at a time.
@@ -346,6 +363,9 @@ def make_trainer(
         memory map, say. In the data set's dtype, or in float16 where that is float32. Default:
         ``dataset.features``, which evaluation always reads. Or a `FeatureParts` of the same ranks.
         Or a `LookaheadFeatures` of the data set's own file.
+    graph : LookaheadGraph, optional
+        What the methods neighbor and fresh draw neighbours from: the data set's own graph, read
+        from storage. It changes no result. Default: ``dataset.train_graph``.
     comm : MPIComm, SimComm or communicator of mpi4py, optional
         As for `train`.
 
@@ -360,7 +380,7 @@ def make_trainer(
     ImportError
         If `comm` is mpi4py's, and no MPI is there.
     """
-    return Trainer(gnn, dataset, config, state, features, comm)
+    return Trainer(gnn, dataset, config, state, features, graph, comm)
 
 
 @bound
@@ -372,6 +392,7 @@ def train(
     state: TrainState | None = None,
     after_epoch: Callable[[TrainState], object] | None = None,
     features: Table | FeatureParts | LookaheadFeatures | None = None,
+    graph: LookaheadGraph | None = None,
     comm: Comm | None = None,
     progress: bool = True,
 ) -> TrainResult:
@@ -393,6 +414,8 @@ def train(
         A function that is called with the TrainState after each epoch.
     features : (n, f) float16, float32 or float64 array, optional
         Features to read instead of the data set's, as for `make_trainer`.
+    graph : LookaheadGraph, optional
+        The data set's graph on storage, as for `make_trainer`.
     comm : MPIComm, SimComm or communicator of mpi4py, optional
         The communicator of the ranks. Every rank calls `train` with the same data, settings and
         state, and gets the same result. The number of ranks divides ``config.workers_a_step``.
@@ -416,7 +439,9 @@ def train(
     """
     require.switch("progress", progress)
     with (
-        gnn.make_trainer(dataset, config, state, features=features, comm=comm) as trainer,
+        gnn.make_trainer(
+            dataset, config, state, features=features, graph=graph, comm=comm
+        ) as trainer,
         Progress(trainer, progress) as bar,
     ):
         while not trainer.done:  # J8:2 J1:2 E-F8: a number of epochs

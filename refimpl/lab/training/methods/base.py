@@ -126,6 +126,7 @@ class MethodSettings(Settings):
     epoch_covers_graph: ClassVar[bool] = False  # all its nodes, or the roots alone
     sparse_features: ClassVar[bool] = False  # whether it only passes them on: not as dense rows
     features_in: ClassVar[tuple[str, ...]] = ("memory", "mmap", "parts", "lookahead")
+    graph_in: ClassVar[tuple[str, ...]] = ("memory",)
 
     def check(self, config: RunConfig) -> None:
         """Raise ValueError unless these settings fit the others of the TrainConfig `config`."""

@@ -119,6 +119,7 @@ class Fresh(MethodSettings):
     state_description: ClassVar[str] = "cached embeddings"
     setup_step: ClassVar[str] = "filling the cache"
     counts_loads: ClassVar[bool] = True
+    graph_in: ClassVar[tuple[str, ...]] = ("memory", "lookahead")
 
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")

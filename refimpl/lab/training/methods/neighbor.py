@@ -30,6 +30,7 @@ class Neighbor(MethodSettings):
     sparse_features: ClassVar[bool] = True
     in_parts: ClassVar[bool] = True
     counts_loads: ClassVar[bool] = True
+    graph_in: ClassVar[tuple[str, ...]] = ("memory", "lookahead")
 
     batch_size: int = base.batch_size()
     fanouts: Kept[HopFanouts | None, Fanouts | None] = base.fanouts("20,15,10,10,..")
