@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import refimpl
 from bench import inputs, work
 from bench.answers import near
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from refimpl.lab.data.sparse_features import checked_sparse
 from refimpl.lab.training.sparse_inputs import sparse_rows
 
@@ -171,14 +171,9 @@ def dense_backward_tasks(size):
     yield Task(f"s={s:,} f={f} h={h} relu float32", args, check, done)
 
 
-BENCHES = (
+test_layers = timed(
     Bench("sage_forward", sage_forward_tasks, forms=FORMS),
     Bench("sage_backward", sage_backward_tasks, forms=FORMS),
     Bench("dense_forward", dense_forward_tasks, forms=(*DTYPES, "sparse")),
     Bench("dense_backward", dense_backward_tasks),
 )
-
-
-def test_layers(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
