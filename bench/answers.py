@@ -24,6 +24,16 @@ def near(at, got, want, *, rtol=0.0, atol=0.0):
     _compare(at, got, want, lambda a, b: np.isclose(a, b, rtol, atol, equal_nan=True), kinds=True)
 
 
+def exactly(want):
+    """Return a check of a result that must be this array: see `same`."""
+    return lambda got, _args, _other: same("result", got, want)
+
+
+def within(want, **tolerance):
+    """Return a check of a result that must be near this array: see `near`."""
+    return lambda got, _args, _other: near("result", got, want, **tolerance)
+
+
 def near_norm(at, got, want, rtol, least=0.0):
     """Refuse an array further from the wanted one than `rtol` of its norm, or of `least`."""
     error = np.linalg.norm(got - want) / max(np.linalg.norm(want), least)

@@ -73,7 +73,17 @@ class Bench(NamedTuple):
     forms: tuple[str, ...] = ()
 
 
+def timed(*benches):
+    """Return the test of a topic: pytest runs it for each kernel, input and implementation."""
+
+    def test(replay):
+        replay()
+
+    test.benches = benches
+    return test
+
+
 def benches():
-    """Return the benchmarks of all kernels."""
+    """Return the benchmarks of all kernels, which the test of each topic has."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("test_*.py"))
-    return [one for name in names for one in import_module(f"bench.{name}").BENCHES]
+    return [one for name in names for one in getattr(import_module(f"bench.{name}"), name).benches]

@@ -169,13 +169,13 @@ def pytest_unconfigure(config):
 
 
 def pytest_generate_tests(metafunc):
-    """Make a test for each kernel, input and implementation of a module's `BENCHES`."""
+    """Make a test for each kernel, input and implementation of a topic."""
     if "replay" not in metafunc.fixturenames:
         return
     state = metafunc.config.stash[STATE]
     sizes = list(SIZES) if metafunc.config.getoption("--large") else list(SIZES)[:2]
     cases = []
-    for bench in metafunc.module.BENCHES:
+    for bench in metafunc.function.benches:
         kernel = bench.kernel.replace(" ", "_")
         for size, form in itertools.product(sizes, bench.forms or [""]):
             given = f"{size}-{form}" if form else size
@@ -204,7 +204,7 @@ def replay(request, benchmark, kernel, size, impl):
     """A function that gives the plugin the rounds of this test, after its group was measured."""
     state, module = request.config.stash[STATE], request.module
     state.timed = benchmark.enabled
-    (bench,) = [one for one in module.BENCHES if one.kernel.replace(" ", "_") == kernel]
+    (bench,) = [one for one in request.function.benches if one.kernel.replace(" ", "_") == kernel]
     chosen = [item.callspec.params for item in request.session.items if item.module is module]
     names = [one["impl"] for one in chosen if (one["kernel"], one["size"]) == (kernel, size)]
 

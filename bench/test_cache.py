@@ -7,8 +7,8 @@ import numpy as np
 
 from bench import inputs
 from bench.answers import alike, same
-from bench.case import Bench, Task
-from bench.test_history import embeddings, held, some, text_of
+from bench.case import Bench, Task, timed
+from bench.test_history import embeddings, held, lower_half, some, text_of
 from refimpl import BidirectionalCache
 from refimpl.lab.backend import find
 
@@ -102,8 +102,7 @@ def update_tasks(size):
     new = np.arange(len(ids)) % 2 == 1
     score = inputs.normal(len(ids), 3, "float64")
     rows = {"ids": ids, "score": score, "comp": new, "values": embeddings(size)}
-    low = np.zeros(len(ids), np.bool_)
-    low[np.lexsort((ids, score))[: len(ids) // 2]] = True
+    low = lower_half(ids, score)
 
     def check(got, args, other):
         counts, *maps = got
@@ -143,9 +142,4 @@ def updated(size, low, new):
     return rows, slot_of, back, stamp
 
 
-BENCHES = Bench("BidirectionalCache", run_tasks), Bench("cache_update", update_tasks)
-
-
-def test_cache(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
+test_cache = timed(Bench("BidirectionalCache", run_tasks), Bench("cache_update", update_tasks))

@@ -1,12 +1,12 @@
 """Fetching rows of features from the parts that hold them, without the owners' help and with it."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 from bench import inputs
 from bench.answers import alike, same
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.work import Part
 from refimpl.loader import FeatureStore, Message, Trace, plan_fetch
 
@@ -37,31 +37,25 @@ def messages(X, ids, two_sided):
     return tuple(found)
 
 
-def tasks_of(name):
-    """Return the tasks of `fetch_one_sided` or `fetch_two_sided`."""
+def tasks_of(name, size):
+    """Yield the input of `fetch_one_sided` or `fetch_two_sided`."""
     two_sided = name == "fetch_two_sided"
 
-    def tasks(size):
-        X, ids = asked(size)
-        sent = messages(X, np.unique(ids), two_sided)
-        packed = sum(one.bytes for one in sent if one.kind == "data")
-        trace = Trace(sent, packed, 2) if two_sided else Trace(sent, 0, 1)
+    X, ids = asked(size)
+    sent = messages(X, np.unique(ids), two_sided)
+    packed = sum(one.bytes for one in sent if one.kind == "data")
+    trace = Trace(sent, packed, 2) if two_sided else Trace(sent, 0, 1)
 
-        def check(got, args, other):
-            same("result.rows", got.rows, X[ids])
-            alike(got.trace, trace, "result.trace")
+    def check(got, args, other):
+        same("result.rows", got.rows, X[ids])
+        alike(got.trace, trace, "result.trace")
 
-        plan = plan_fetch(FeatureStore.of(X, PARTS), ids, ME)
-        nbytes = 2 * len(ids) * X[0].nbytes
-        text = f"{len(ids):,} of n={len(X):,} in {PARTS} parts f={X.shape[1]} float32"
-        yield Task(text, {"plan": plan}, check, [Part(nbytes, X.nbytes)])
-
-    return tasks
+    plan = plan_fetch(FeatureStore.of(X, PARTS), ids, ME)
+    nbytes = 2 * len(ids) * X[0].nbytes
+    text = f"{len(ids):,} of n={len(X):,} in {PARTS} parts f={X.shape[1]} float32"
+    yield Task(text, {"plan": plan}, check, [Part(nbytes, X.nbytes)])
 
 
-BENCHES = tuple(Bench(name, tasks_of(name)) for name in ("fetch_one_sided", "fetch_two_sided"))
-
-
-def test_fetching(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
+test_fetching = timed(
+    *(Bench(name, partial(tasks_of, name)) for name in ("fetch_one_sided", "fetch_two_sided"))
+)

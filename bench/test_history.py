@@ -1,14 +1,14 @@
 """FreshGNN's cache: finding, reading and writing entries, and pruning."""
 
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 import refimpl
 from bench import inputs
-from bench.answers import as_other, same
-from bench.case import Bench, Task
+from bench.answers import as_other, exactly, same
+from bench.case import Bench, Task, timed
 from bench.work import Part
 from refimpl.history.entries import Entries, cache_admit
 
@@ -96,26 +96,18 @@ def lookup_tasks(size):
     n = held(size).n
     asked = np.concatenate([ids[::2], np.setdiff1d(np.arange(n), ids)])[: len(ids)]
     asked = np.random.default_rng(inputs.SEED).permutation(asked).astype(np.int32)
-
-    def check(got, args, other):
-        where = np.full(n, -1, np.int32)
-        where[ids] = slots
-        same("result", got, where[asked])
-
+    where = np.full(n, -1, np.int32)
+    where[ids] = slots
     args = {"entries": filled(size), "layer": 1, "ids": asked, "oldest": STAMP}
-    yield Task(text_of(size), args, check)
+    yield Task(text_of(size), args, exactly(where[asked]))
 
 
 def read_tasks(size):
     """Yield reading entries."""
     rows = filled(size).rows
     slots = np.random.default_rng(inputs.SEED).permutation(some(size)[1])
-
-    def check(got, args, other):
-        same("result", got, rows[slots])
-
     done = [Part(2 * slots.size * rows.shape[1] * 4, rows.nbytes)]
-    yield Task(text_of(size), {"rows": rows, "slots": slots}, check, done)
+    yield Task(text_of(size), {"rows": rows, "slots": slots}, exactly(rows[slots]), done)
 
 
 def fetch_tasks(size):
@@ -142,13 +134,15 @@ def stable_tasks(size):
     """Yield the choice of the half with the lowest scores."""
     ids, _ = some(size)
     score = inputs.normal(ids.size, 3, "float64")
+    args = {"score": score, "ids": ids, "p": 0.5}
+    yield Task(f"half of {ids.size:,}", args, exactly(lower_half(ids, score)))
 
-    def check(got, args, other):
-        want = np.zeros(ids.size, np.bool_)
-        want[np.lexsort((ids, score))[: ids.size // 2]] = True
-        same("result", got, want)
 
-    yield Task(f"half of {ids.size:,}", {"score": score, "ids": ids, "p": 0.5}, check)
+def lower_half(ids, score):
+    """Return which half of some nodes has the lowest scores."""
+    low = np.zeros(ids.size, np.bool_)
+    low[np.lexsort((ids, score))[: ids.size // 2]] = True
+    return low
 
 
 @cache
@@ -160,14 +154,11 @@ def hits(size):
     return mfg, [*hit, np.zeros(len(mfg.nodes[-1]), np.bool_)]
 
 
-def prune_tasks(name):
-    """Return the tasks of `prune_mfg` or `prune_layers`."""
+def prune_tasks(name, size):
+    """Yield the input of `prune_mfg` or `prune_layers`."""
 
-    def tasks(size):
-        mfg, hit = hits(size)
-        yield Task(pruned_text(mfg), {"mfg": mfg, "hit": hit}, as_other(name))
-
-    return tasks
+    mfg, hit = hits(size)
+    yield Task(pruned_text(mfg), {"mfg": mfg, "hit": hit}, as_other(name))
 
 
 def live_tasks(size):
@@ -189,19 +180,14 @@ def share_tasks(size):
     yield Task(pruned_text(mfg), {"mfg": mfg, "needed": needed}, as_other("fair_share"))
 
 
-BENCHES = (
+test_history = timed(
     Bench("cache_admit", admit_tasks),
     Bench("cache_lookup", lookup_tasks),
     Bench("cache_read", read_tasks),
     Bench("cache_fetch", fetch_tasks),
     Bench("select_stable", stable_tasks),
-    Bench("prune_mfg", prune_tasks("prune_mfg")),
-    Bench("prune_layers", prune_tasks("prune_layers")),
+    Bench("prune_mfg", partial(prune_tasks, "prune_mfg")),
+    Bench("prune_layers", partial(prune_tasks, "prune_layers")),
     Bench("live_layers", live_tasks),
     Bench("fair_share", share_tasks),
 )
-
-
-def test_history(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

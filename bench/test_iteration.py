@@ -7,7 +7,7 @@ import numpy as np
 import refimpl
 from bench import inputs, work
 from bench.answers import near, near_norm
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.timing import MIN_ROUNDS
 
 NAMES = ("neigh1", "self1", "neigh2", "self2", "classifier")
@@ -137,9 +137,4 @@ def iteration_tasks(size):
     )
 
 
-BENCHES = (Bench("training iteration", iteration_tasks, parts=PARTS),)
-
-
-def test_iteration(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
+test_iteration = timed(Bench("training iteration", iteration_tasks, parts=PARTS))

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 import refimpl
 from bench import inputs, work
-from bench.answers import near
-from bench.case import Bench, Task
+from bench.answers import near, within
+from bench.case import Bench, Task, timed
 from refimpl.lab.data.sparse_features import checked_sparse
 from refimpl.lab.training.sparse_inputs import sparse_rows
 
@@ -131,15 +131,11 @@ def sparse_task(scale, dtype="float32"):
     )
     X, W = sparse_rows(refimpl, matrix, np.arange(s), "rows", dtype), inputs.weights(f, h, 2)
     X = refimpl.Adjacency(X.graph, X.data, X.data_t, X.graph_t)
-
-    def check(got, args, other):
-        (want,) = singles(np.maximum(X.graph.to_scipy(X.data.astype(float)) @ W, 0))
-        near("result", got, want, atol=CLOSE[dtype])
-
+    want = np.maximum(X.graph.to_scipy(X.data.astype(float)) @ W, 0)
     size = f * h * W.itemsize
     done = [work.Part(bytes=X.graph.e * (8 + h * W.itemsize) + s * h * W.itemsize, footprint=size)]
     text = f"s={s:,} f={f:,} h={h} relu {dtype}, 1% of X"
-    return Task(text, {"X": X, "W": W, "relu": True}, check, done)
+    return Task(text, {"X": X, "W": W, "relu": True}, within(want, atol=CLOSE[dtype]), done)
 
 
 def check_rows(at, got, X, W, relu):
@@ -171,14 +167,9 @@ def dense_backward_tasks(size):
     yield Task(f"s={s:,} f={f} h={h} relu float32", args, check, done)
 
 
-BENCHES = (
+test_layers = timed(
     Bench("sage_forward", sage_forward_tasks, forms=FORMS),
     Bench("sage_backward", sage_backward_tasks, forms=FORMS),
     Bench("dense_forward", dense_forward_tasks, forms=(*DTYPES, "sparse")),
     Bench("dense_backward", dense_backward_tasks),
 )
-
-
-def test_layers(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

@@ -5,7 +5,7 @@ from scipy.special import expit, log_softmax
 
 from bench import inputs
 from bench.answers import near
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.work import stream
 
 
@@ -47,12 +47,7 @@ def sigmoid_tasks(size):
     yield loss_task(size, labels, expected)
 
 
-BENCHES = (
+test_losses = timed(
     Bench("softmax_cross_entropy", softmax_tasks),
     Bench("sigmoid_cross_entropy", sigmoid_tasks),
 )
-
-
-def test_losses(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

@@ -4,7 +4,7 @@ import numpy as np
 
 from bench import inputs
 from bench.answers import as_other
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from refimpl.samplers import build_entry_table
 from refimpl.streams import LAYER, key, uniform
 
@@ -87,7 +87,7 @@ def place_tasks(size):
     yield Task(text, {"known": rows, "met": graph.indices}, as_other("relabel"))
 
 
-BENCHES = (
+test_neighbors = timed(
     Bench("layer_sample", layer_tasks),
     Bench("sample_mfg", mfg_tasks),
     Bench("sample_mfg_many", many_tasks),
@@ -96,8 +96,3 @@ BENCHES = (
     Bench("draw_rows", row_tasks),
     Bench("relabel", place_tasks),
 )
-
-
-def test_neighbors(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

@@ -4,7 +4,7 @@ import numpy as np
 
 from bench import inputs
 from bench.answers import near
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.work import stream
 
 SHAPES = {"tiny": (16, 8), "medium": (256, 128), "large": (2_048, 1_024)}
@@ -36,9 +36,4 @@ def adam_tasks(size):
     yield Task(f"{rows}x{cols} float32", {"grad": grad}, check, stream(7 * theta.nbytes), turn)
 
 
-BENCHES = (Bench("adam_step", adam_tasks),)
-
-
-def test_optimizers(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
+test_optimizers = timed(Bench("adam_step", adam_tasks))

@@ -1,13 +1,13 @@
 """GCN, MixHop, GAT and R-GCN, forward and backward, beside another implementation's answers."""
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 import refimpl
 from bench import inputs, work
 from bench.answers import as_other
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from refimpl.lab.backend import find
 
 ORDER = refimpl.scheduling.ProductOrders(2, 2, 1)
@@ -75,37 +75,31 @@ def forward_output(layer, size):
     return find(inputs.fastest(), f"{layer}_forward")(**LAYERS[layer](size))
 
 
-def tasks_of(layer, way):
-    """Return the tasks of a layer, `way` being "forward" or "backward"."""
+def tasks_of(layer, way, size):
+    """Yield the input of a layer, `way` being "forward" or "backward"."""
 
-    def tasks(size):
-        (scale, _), args = sizes(size), LAYERS[layer](size)
-        A = args.get("hops", args.get("A"))
-        graph = (A[0] if isinstance(A, tuple) else A).graph
-        form = {"gat": f" heads={HEADS}", "mixhop": " hops=2", "rgcn": f" relations={RELATIONS}"}
-        entries = sum(part.graph.e for part in A) if layer == "rgcn" else graph.e
-        text = f"n={graph.n_dst:,} e={entries:,} f={scale.f} h={scale.hidden}"
-        if way == "backward":
-            out = forward_output(layer, size)
-            args = {**args, "out": out, "G_out": inputs.normal(out.X_out.shape, 6)}
-            args |= {"need_dx": True} if layer in NEED_DX else {}
-        done = []
-        if layer == "gcn":
-            products = 1 if way == "forward" else 2
-            done = work.spmm(graph, scale.hidden, "float32")
-            done += work.times(products, work.dense(scale.s, scale.f, scale.hidden, "float32"))
-        yield Task(f"{text}{form.get(layer, '')} float32", args, as_other(f"{layer}_{way}"), done)
-
-    return tasks
+    (scale, _), args = sizes(size), LAYERS[layer](size)
+    A = args.get("hops", args.get("A"))
+    graph = (A[0] if isinstance(A, tuple) else A).graph
+    form = {"gat": f" heads={HEADS}", "mixhop": " hops=2", "rgcn": f" relations={RELATIONS}"}
+    entries = sum(part.graph.e for part in A) if layer == "rgcn" else graph.e
+    text = f"n={graph.n_dst:,} e={entries:,} f={scale.f} h={scale.hidden}"
+    if way == "backward":
+        out = forward_output(layer, size)
+        args = {**args, "out": out, "G_out": inputs.normal(out.X_out.shape, 6)}
+        args |= {"need_dx": True} if layer in NEED_DX else {}
+    done = []
+    if layer == "gcn":
+        products = 1 if way == "forward" else 2
+        done = work.spmm(graph, scale.hidden, "float32")
+        done += work.times(products, work.dense(scale.s, scale.f, scale.hidden, "float32"))
+    yield Task(f"{text}{form.get(layer, '')} float32", args, as_other(f"{layer}_{way}"), done)
 
 
-BENCHES = tuple(
-    Bench(f"{layer}_{way}", tasks_of(layer, way))
-    for layer in LAYERS
-    for way in ("forward", "backward")
+test_other_layers = timed(
+    *(
+        Bench(f"{layer}_{way}", partial(tasks_of, layer, way))
+        for layer in LAYERS
+        for way in ("forward", "backward")
+    )
 )
-
-
-def test_other_layers(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

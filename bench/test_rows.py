@@ -3,8 +3,8 @@
 import numpy as np
 
 from bench import inputs
-from bench.answers import as_other, near, same
-from bench.case import Bench, Task
+from bench.answers import as_other, exactly, within
+from bench.case import Bench, Task, timed
 from bench.work import Part, stream
 from refimpl.layers import row_l2_forward
 from refimpl.streams import CALIBRATION, key
@@ -42,34 +42,21 @@ def gather_tasks(size):
     """Yield rows in random order."""
     X, text = rows_of(size)
     rows = np.random.default_rng(inputs.SEED).permutation(len(X))
-
-    def check(got, args, other):
-        same("result", got, X[rows])
-
     done = [Part(2 * X.nbytes, X.nbytes)]
-    yield Task(f"all of {text}", {"X": X, "rows": rows}, check, done)
+    yield Task(f"all of {text}", {"X": X, "rows": rows}, exactly(X[rows]), done)
 
 
 def norms_tasks(size):
     """Yield the lengths of gradients' rows."""
     G, text = rows_of(size)
-
-    def check(got, args, other):
-        want = np.linalg.norm(G.astype(np.float64), axis=1)
-        near("result", got, want.astype(np.asarray(got).dtype), rtol=1e-5)
-
-    yield Task(text, {"G": G}, check, stream(G.nbytes))
+    want = np.linalg.norm(G.astype(np.float64), axis=1)
+    yield Task(text, {"G": G}, within(want, rtol=1e-5), stream(G.nbytes))
 
 
-BENCHES = (
+test_rows = timed(
     Bench("dropout", dropout_tasks),
     Bench("row_l2_forward", l2_forward_tasks),
     Bench("row_l2_backward", l2_backward_tasks),
     Bench("gather_rows", gather_tasks),
     Bench("gradient_norms", norms_tasks),
 )
-
-
-def test_rows(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

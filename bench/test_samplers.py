@@ -1,14 +1,14 @@
 """The samplers for the nodes of one sample, and for eight whole subgraphs."""
 
 import inspect
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
 import refimpl
 from bench import inputs, work
 from bench.answers import Differs, alike, same
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.checks import check_induced
 from bench.timing import MIN_ROUNDS
 from refimpl.lab.backend import find
@@ -27,36 +27,33 @@ def keys(q, streams=2):
     return {name: key(inputs.SEED, SAMPLE, q, which) for which, name in enumerate(names)}
 
 
-def tasks_of(name):
-    """Return the tasks of a sampler: another sample in each round, as a branch predictor learns
+def tasks_of(name, size):
+    """Yield the inputs of a sampler: another sample in each round, as a branch predictor learns
     a random walk that is only repeated.
     """
     streams = 2 if name in FRONTIER else 1
 
-    def tasks(size):
-        graph = inputs.parent(size)
-        options, text = options_of(name, inputs.SIZES[size])
+    graph = inputs.parent(size)
+    options, text = options_of(name, inputs.SIZES[size])
 
-        def check(got, args, other):
-            check_nodes(got.nodes, graph.n)
-            if other is not None:
-                alike(got, find(other, name)(**args))
+    def check(got, args, other):
+        check_nodes(got.nodes, graph.n)
+        if other is not None:
+            alike(got, find(other, name)(**args))
 
-        done = []
-        if name in FRONTIER:
-            drawn = [
-                find(inputs.fastest(), name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)
-            ]
-            done = work.mean([work.sampling(graph, sample.counters) for sample in drawn])
-        yield Task(
-            f"{text} of {inputs.graph_text(graph)}",
-            {"graph": graph, **options},
-            check,
-            done,
-            turn=lambda q: keys(q, streams),
-        )
-
-    return tasks
+    done = []
+    if name in FRONTIER:
+        drawn = [
+            find(inputs.fastest(), name)(graph, **keys(q), **options) for q in range(MIN_ROUNDS)
+        ]
+        done = work.mean([work.sampling(graph, sample.counters) for sample in drawn])
+    yield Task(
+        f"{text} of {inputs.graph_text(graph)}",
+        {"graph": graph, **options},
+        check,
+        done,
+        turn=lambda q: keys(q, streams),
+    )
 
 
 def options_of(name, scale):
@@ -112,12 +109,7 @@ def work_of_many(size):
     return work.times(COUNT, work.mean(works))
 
 
-BENCHES = (
-    *(Bench(name, tasks_of(name), serial=True) for name in KERNELS),
+test_samplers = timed(
+    *(Bench(name, partial(tasks_of, name), serial=True) for name in KERNELS),
     Bench("sample_many", many_tasks),
 )
-
-
-def test_samplers(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

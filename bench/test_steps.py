@@ -6,7 +6,7 @@ import numpy as np
 
 from bench import inputs
 from bench.answers import near, near_norm
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.peers.cases import Passes, inputs_at
 
 MODELS = "sage", "gcn", "gat"
@@ -50,9 +50,4 @@ def tasks(size):
         yield Task(text, {"model": model, "size": size}, check, call=both)
 
 
-BENCHES = (Bench("forward and backward", tasks, parts=PARTS, forms=MODELS),)
-
-
-def test_steps(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()
+test_steps = timed(Bench("forward and backward", tasks, parts=PARTS, forms=MODELS))

@@ -1,10 +1,12 @@
 """Draws by key and counter, and choosing without replacement."""
 
+from functools import partial
+
 import numpy as np
 
 from bench import inputs
 from bench.answers import as_other, same
-from bench.case import Bench, Task
+from bench.case import Bench, Task, timed
 from bench.work import Part, stream
 from refimpl import streams
 from refimpl.lab.backend import find
@@ -13,10 +15,16 @@ KEY = streams.key(inputs.SEED, streams.CALIBRATION)
 COUNTS = {"tiny": 100, "medium": 100_000, "large": 4_000_000}
 
 
-def words(size):
-    """Return so many different words, and about fifty places in them."""
+def words(size, value):
+    """Return different words, and a check: about fifty of them must give their `value`."""
     counters = np.arange(COUNTS[size], dtype=np.uint64)
-    return counters, range(0, counters.size, max(1, counters.size // 50))
+    some = range(0, counters.size, max(1, counters.size // 50))
+
+    def check(got, args, other):
+        want = np.array([value(int(counters[i])) for i in some], got.dtype)
+        same("result", got[list(some)], want)
+
+    return counters, check
 
 
 def plain_mix(x):
@@ -31,21 +39,13 @@ def plain_uniform(k, c):
     return (plain_mix((k + 0x9E3779B97F4A7C15 * (c + 1)) % 2**64) >> 11) / 2**53
 
 
-def draws(name, value, **args):
-    """Return the tasks of a kernel of words or counters; `value` is what one of them gives."""
+def draws(name, value, size, **args):
+    """Yield the input of a kernel of words or counters; `value` is what one of them gives."""
 
-    def tasks(size):
-        counters, some = words(size)
-
-        def check(got, args, other):
-            want = np.array([value(int(counters[i])) for i in some], got.dtype)
-            same("result", got[list(some)], want)
-
-        which = {"mix": "x"}.get(name, "c")
-        given = {**args, which: counters}
-        yield Task(f"{counters.size:,} draws", given, check, stream(16 * counters.size))
-
-    return tasks
+    counters, check = words(size, value)
+    which = {"mix": "x"}.get(name, "c")
+    given = {**args, which: counters}
+    yield Task(f"{counters.size:,} draws", given, check, stream(16 * counters.size))
 
 
 def plain_key(*parts):
@@ -58,13 +58,8 @@ def plain_key(*parts):
 
 def key_tasks(size):
     """Yield the keys of the streams of many subgraphs."""
-    counters, some = words(size)
     parts = inputs.SEED, streams.SAMPLE
-
-    def check(got, args, other):
-        want = np.array([plain_key(*parts, int(counters[i])) for i in some], got.dtype)
-        same("result", got[list(some)], want)
-
+    counters, check = words(size, partial(plain_key, *parts))
     args, done = {"parts": [*parts, counters]}, stream(16 * counters.size)
     yield Task(f"{counters.size:,} keys", args, check, done, call=key_of)
 
@@ -110,13 +105,13 @@ def alias_tasks(size):
 
 
 UPPER = 1_000
-BENCHES = (
+test_streams = timed(
     Bench("key", key_tasks, serial=True),
-    Bench("mix", draws("mix", plain_mix), serial=True),
-    Bench("uniform", draws("uniform", lambda c: plain_uniform(KEY, c), k=KEY), serial=True),
+    Bench("mix", partial(draws, "mix", plain_mix), serial=True),
+    Bench("uniform", partial(draws, "uniform", partial(plain_uniform, KEY), k=KEY), serial=True),
     Bench(
         "below",
-        draws("below", lambda c: int(plain_uniform(KEY, c) * UPPER), k=KEY, n=UPPER),
+        partial(draws, "below", lambda c: int(plain_uniform(KEY, c) * UPPER), k=KEY, n=UPPER),
         serial=True,
     ),
     Bench("pick_without_replacement", pick_tasks, serial=True),
@@ -124,8 +119,3 @@ BENCHES = (
     Bench("permutation", permutation_tasks, serial=True),
     Bench("alias_build", alias_tasks, serial=True),
 )
-
-
-def test_streams(replay):
-    """Time each kernel of `BENCHES`."""
-    replay()

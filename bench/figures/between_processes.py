@@ -16,10 +16,10 @@ from itertools import islice
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from bench.figures.interleaved_timing import seconds_in_turns
 from bench.figures.row_counts import even_parts, minibatches, rows_between
 from bench.figures.synthetic_data import SEED, drawn_roots, made_graph
 from bench.launching import on_ranks
-from bench.timing import elapsed, in_turns
 from refimpl.loader import DistributedFeatures, MPIComm, Topology, plan_rounds
 
 PROCESSES, ROUNDS = 2, 9
@@ -47,8 +47,7 @@ def fetches(comm, gnn, sizes, rounds):
     between = rows_between(graphs, graph.n, comm.size, steps) * features * 4
     X = np.random.default_rng(SEED).standard_normal((graph.n, features), np.float32)
     held = even_parts(graph.n, comm.size).sizes
-    first = sum(held[: comm.rank])
-    part = X[first : first + held[comm.rank]].copy()
+    part = np.split(X, np.cumsum(held)[:-1])[comm.rank].copy()
     with DistributedFeatures(comm, part) as store:
         plans = [plan_rounds(Topology.crossbar(comm.size), demand) for demand in between]
         ways = {
@@ -65,24 +64,14 @@ def fetches(comm, gnn, sizes, rounds):
         of_all = sum(comm.exchange([np.array([list(moved.values())])] * comm.size))
         assert (of_all == between.sum()).all()
 
-        def fetch_all(fetch):
+        def fetch_all(fetch, _number):
             for step in range(steps):
                 fetch(step)
             comm.barrier()  # until all have ended
 
         acts = {way: partial(fetch_all, fetch) for way, fetch in ways.items()}
-        seconds = _together(acts, rounds, comm.barrier)
+        seconds = seconds_in_turns(acts, rounds, meet=comm.barrier)
     return {"seconds": seconds, "bytes": int(between.sum())}
-
-
-def _together(acts, rounds, meet):
-    """Return the seconds of what all ranks do in each round: {name: list}; before, they meet."""
-
-    def task(act, _number):
-        meet()
-        return elapsed(act)
-
-    return in_turns({name: partial(task, act) for name, act in acts.items()}, rounds, warm_up=1)
 
 
 def steps(comm, gnn, sizes, rounds):
@@ -110,14 +99,14 @@ def steps(comm, gnn, sizes, rounds):
             if comm.rank == 0:
                 alone = stack.enter_context(gnn.make_trainer(data, config))
                 acts[1] = partial(_train, alone, count)
-            seconds = _together(acts, rounds, meet)
+            seconds = seconds_in_turns(acts, rounds, meet=meet)
             for name, W in shared.state.weights.items() if comm.rank == 0 else ():
                 np.testing.assert_array_equal(W, alone.state.weights[name])
         found[method] = {ranks: [s / count for s in each] for ranks, each in seconds.items()}
     return found
 
 
-def _train(trainer, count):
+def _train(trainer, count, _number):
     for _ in range(count):
         trainer.step()
 

@@ -19,11 +19,12 @@ import importlib
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import chain, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from bench.launching import no_mpi
 from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.distributed.launch import available_cores
@@ -88,12 +89,15 @@ def crossed(lab, forms):
 
     A list has values to combine, "@name" stands for those of a size, "@seed" for the seeds,
     "@threads" for `thread_counts` and "@ends" for its ends. Where a key names several columns, a
-    value has a part for each.
+    value has a part for each. A form with "mpi" is left out where MPI is not installed.
     """
     known = {**lab.sizes, "seed": list(range(lab.seeds or 0)), "threads": lab.thread_counts()}
     known["ends"] = sorted({1, lab.threads})
     runs = []
     for form in forms:
+        if form.get("mpi") and no_mpi():
+            continue
+        form = {key: value for key, value in form.items() if key != "mpi"}
         values = [known[x[1:]] if str(x).startswith("@") else x for x in form.values()]
         for each in product(*(x if isinstance(x, list) else [x] for x in values)):
             pairs = zip(form, each, strict=True)
@@ -147,13 +151,10 @@ class Lab:
 
     def dataset(self, **options):
         """Return the data set, read once; `options` are those of `load_dataset`."""
-
-        def load():
-            assert self.data is not None  # of figures that have a data set
-            with user_errors():
-                return load_dataset(self.data, **options)
-
-        return self.once(("dataset", self.data, *sorted(options.items())), load)
+        assert self.data is not None  # of figures that have a data set
+        load = partial(load_dataset, self.data, **options)
+        with user_errors():
+            return self.once(("dataset", self.data, *sorted(options.items())), load)
 
     def once(self, key, make):
         """Return what `make` returns, made once for all runs; the last few are kept."""

@@ -21,29 +21,11 @@ class ExactRows:
         return [kept[place][0] for place in list(stack.layers)[1:]]  # the input of the next
 
 
-class NotedHistories:
-    """Histories that note the rows that are read and written, as (layer, nodes, rows)."""
-
-    def __init__(self, histories):
-        self.histories, self.was_read, self.was_written = histories, [], []
-
-    def read(self, layer, ids):
-        """Return a copy of the rows of some nodes in a layer, and note it."""
-        rows = self.histories.read(layer, ids)
-        self.was_read.append((layer, ids, rows))
-        return rows
-
-    def write(self, layer, ids, values):
-        """Put in the rows of some nodes in a layer, and note it."""
-        self.was_written.append((layer, ids, values))
-        self.histories.write(layer, ids, values)
-
-
 class WatchedRun:
     """A run whose steps say what they read of earlier iterations, and what they computed with it.
 
     It is FreshGNN's, or that of a method with histories: these are filled with the rows of `exact`,
-    an `ExactRows`, before the first step.
+    an `ExactRows`, before the first step. The method then reads and writes them through this run.
     """
 
     def __init__(self, trainer, exact):
@@ -52,24 +34,34 @@ class WatchedRun:
             self.histories, everyone = trainer.iterations.histories, np.arange(trainer.run.graph.n)
             for layer, rows in enumerate(exact.now()[: trainer.config.layers - 1], start=1):
                 self.histories.write(layer, everyone, rows)
+            trainer.iterations.histories = self
+
+    def read(self, layer, ids):
+        """Return a copy of the rows of some nodes in a layer, and note them."""
+        rows = self.histories.read(layer, ids)
+        self.was_read.append((layer, ids, rows))
+        return rows
+
+    def write(self, layer, ids, values):
+        """Put in the rows of some nodes in a layer, and note them."""
+        self.made.append((layer, ids, values))
+        self.histories.write(layer, ids, values)
 
     def step(self):
         """Do an iteration; return what was read, and what was computed in layers 2 .. L - 1.
 
         Both are lists of (layer, nodes, rows). Layer 1 is computed from features alone.
         """
+        self.was_read, self.made = [], []
         if self.fresh:
             step = fresh_step(self.trainer)
-            read, made = [], []
             for layer, cached in enumerate(step.cached[:-1], start=1):
                 nodes, rows = step.nodes[layer], step.H[layer]
-                read.append((layer, nodes[cached], rows[cached]))
-                made.append((layer, nodes[~cached], rows[~cached]))
+                self.was_read.append((layer, nodes[cached], rows[cached]))
+                self.made.append((layer, nodes[~cached], rows[~cached]))
         else:
-            noted = self.trainer.iterations.histories = NotedHistories(self.histories)
             self.trainer.step()
-            read, made = noted.was_read, noted.was_written
-        return read, [one for one in made if one[0] > 1]
+        return self.was_read, [one for one in self.made if one[0] > 1]
 
 
 def fresh_step(trainer):

@@ -10,13 +10,18 @@ from refimpl.lab.apps.report import TRAINING
 PARTS = ("sampling", "aggregation", "weights", "other")
 
 
-def seconds_in_turns(tasks, rounds, *, warm_up=1):
+def seconds_in_turns(tasks, rounds, *, meet=int):
     """Return the seconds that each task takes in each round: {name: list of `rounds` floats}.
 
-    A task is a function of the number of the round, from 0, warm-up included; see `in_turns`.
+    A task is a function of the number of the round, from 0, the warm-up's; see `in_turns`. Before
+    each task, `meet` waits for the other processes.
     """
-    timed = {name: partial(elapsed, task) for name, task in tasks.items()}
-    return in_turns(timed, rounds, warm_up)
+
+    def timed(task, number):
+        meet()
+        return elapsed(task, number)
+
+    return in_turns({name: partial(timed, task) for name, task in tasks.items()}, rounds, 1)
 
 
 def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
@@ -24,16 +29,16 @@ def steps_in_turns(trainers, rounds, *, steps=1, threads=None, warm_up=1):
 
     `trainers` is {name: Trainer}. A round has `steps` steps of each trainer; `steps` may be {name:
     int}. With sampled subgraphs give the size of the pool: a round then draws the subgraphs that
-    it uses. The first `warm_up` rounds do not count. `threads` is {name: the most threads}. The
+    it uses. The first `warm_up` rounds do not count. `threads` limits all, or is {name: limit}. The
     result is {name: list of {part: seconds of a step}}, for `PARTS` and their sum, "whole".
     """
     counts = steps if isinstance(steps, dict) else dict.fromkeys(trainers, steps)
-    limits = threads or {}
+    limits = threads if isinstance(threads, dict) else dict.fromkeys(trainers, threads)
 
     def step(name, _number):
         meter, count = trainers[name].meter, counts[name]
         before = dict(meter.seconds)
-        with limited_threads(limits.get(name)):
+        with limited_threads(limits[name]):
             for _ in range(count):
                 trainers[name].step()
         spent = {part: (meter.seconds[part] - before[part]) / count for part in TRAINING}

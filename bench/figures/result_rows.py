@@ -75,6 +75,18 @@ def tabled(groups, columns):
     return list(columns), [[cell(column, some) for column in columns.values()] for some in groups]
 
 
+def spreads(key, form=".3f", *, ranged=True):
+    """Return a column of `tabled`: the mean of a column and its range; "-" for rows without it."""
+
+    def cell(some):
+        if key not in some[0]:
+            return "-"
+        found = spread_of(some, key)
+        return found.text(form) if ranged else f"{found.mean:{form}}"
+
+    return cell
+
+
 def medians(key, form, *, scale=1.0, **want):
     """Return a column of `tabled`: the median of a column, over the rows that have these values."""
     return lambda some: f"{scale * median_of(some, key, **want):{form}}"
@@ -112,10 +124,15 @@ def share_saved(rows):
     return 1 - sum(row["loaded"] for row in warm) / sum(row["inputs"] for row in warm)
 
 
-def points_beside(rows, others):
-    """Return how many points of test F1 some rows have beyond other rows of the same seed."""
+def points_by_seed(rows, others):
+    """Return {seed: points of test F1 that a row has beyond the other row of this seed}."""
     target = {row["seed"]: row["test_f1"] for row in others}
-    return spread(100 * (row["test_f1"] - target[row["seed"]]) for row in rows)
+    return {row["seed"]: 100 * (row["test_f1"] - target[row["seed"]]) for row in rows}
+
+
+def points_beside(rows, others):
+    """Return the `Spread` of `points_by_seed`."""
+    return spread(points_by_seed(rows, others).values())
 
 
 def curve_of(rows, x, y, *, scale=1.0, **want):

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bench.figures.synthetic_data import SEED
 from refimpl.loader.store import Ownership
 from refimpl.streams import CONTROL, key
-
-SEED = 0
 
 
 class Rules(NamedTuple):
@@ -131,18 +130,18 @@ def shares_saved(gnn, rules, graph, roots, d, h, *, iterations, counted):
 
 def even_parts(n, parts):
     """Return who owns which of n nodes."""
-    bounds = [n * p // parts for p in range(parts + 1)]
-    return Ownership([end - begin for begin, end in zip(bounds, bounds[1:], strict=False)])
+    return Ownership(np.diff(n * np.arange(parts + 1) // parts).tolist())
+
+
+def rows_of_others(ids, n):
+    """Return the rows of rank s, at [s, d], that rank d loads with ``ids[d]``; 0 where s is d."""
+    ownership = even_parts(n, len(ids))
+    found = np.array([[len(rows) for rows in ownership.split(mine)[0]] for mine in ids]).T
+    np.fill_diagonal(found, 0)
+    return found
 
 
 def rows_between(graphs, n, ranks, steps):
-    """Return, for each step, the rows that rank d needs of rank s at [s, d]; 0 where they are one.
-
-    In step i rank r has minibatch number i * ranks + r of `graphs`.
-    """
-    ownership, found = even_parts(n, ranks), np.zeros((steps, ranks, ranks), np.int64)
-    for number, mfg in zip(range(steps * ranks), graphs, strict=False):
-        step, rank = divmod(number, ranks)
-        found[step, :, rank] = [len(rows) for rows in ownership.split(mfg.nodes[0])[0]]
-        found[step, rank, rank] = 0
-    return found
+    """Return `rows_of_others` of each step: in step i, rank r has minibatch i * ranks + r."""
+    needed = (mfg.nodes[0] for mfg in graphs)
+    return np.array([rows_of_others(list(islice(needed, ranks)), n) for _ in range(steps)])

@@ -14,8 +14,6 @@ from refimpl.streams import SHUFFLE, key, pick_without_replacement
 
 SEED = 0
 PATIENCE = 60  # rounds of drawing, before a band counts as too narrow for its edges
-
-
 # The training graphs of the papers' data sets: nodes, mean degree, features, classes (J Table 2)
 LIKE = ABOUT["I-fig3"]["like"]
 
@@ -54,9 +52,9 @@ def made_graph(nodes, degree, exponent=2.3):
     return power_law(nodes, degree, exponent=exponent)
 
 
-def drawn_roots(n, count):
-    """Return some of n nodes, to train on."""
-    return pick_without_replacement(key(SEED, SHUFFLE, 0), 0, n, count)
+def drawn_roots(n, count, number=0):
+    """Return some of n nodes, to train on; other ones for each number."""
+    return pick_without_replacement(key(SEED, SHUFFLE, number), 0, n, count)
 
 
 def banded(n, mean_degree, band, exponent, seed=0):

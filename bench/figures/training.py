@@ -254,31 +254,24 @@ class Sooner(NamedTuple):
     def cell(self):
         """Return it as a cell of a table."""
         words = "not reached on average" if self.mean is None else f"{self.mean:.2f}"
-        if self.seeds == 1:
-            return words
-        if not self.reached:
-            return f"{words} (no seed reaches it)"
-        count = "" if self._all() else f"{len(self.reached)} of {self.seeds} seeds reach it: "
-        return f"{words} ({count}{self._range()})"
+        some = f"{len(self.reached)} of {self.seeds} seeds reach it: "
+        return words + self._of_seeds("{}", some + "{}")
 
     def sentence(self, ours, theirs):
         """Return it as a sentence about two methods, which begins in small letters."""
         words = f"the mean score of {ours} stays below this score"
         if self.mean is not None:
             words = f"{ours} is {self.mean:.2f} times as fast as {theirs}"
-        if self.seeds == 1:
-            return words
-        if not self.reached:
-            return f"{words} (no seed reaches it)"
-        some = f"{len(self.reached)} of {self.seeds} seeds that reach it"
-        who = f"{self.seeds} seeds" if self._all() else some
-        return f"{words} ({self._range()} times for the {who})"
+        all_seeds, some = f"{self.seeds} seeds", f"{len(self.reached)} of {self.seeds} seeds"
+        times = "{} times for the "
+        return words + self._of_seeds(times + all_seeds, f"{times}{some} that reach it")
 
-    def _all(self):
-        return len(self.reached) == self.seeds
-
-    def _range(self):
-        return f"{min(self.reached):.2f} to {max(self.reached):.2f}"
+    def _of_seeds(self, of_all, of_some):
+        """Return the range over several seeds in brackets, in one of two forms."""
+        if self.seeds == 1 or not self.reached:
+            return "" if self.seeds == 1 else " (no seed reaches it)"
+        form = of_all if len(self.reached) == self.seeds else of_some
+        return f" ({form.format(f'{min(self.reached):.2f} to {max(self.reached):.2f}')})"
 
 
 def sooner(rows, name, over):

@@ -8,17 +8,15 @@ import pytest
 import refimpl
 from bench import measuring
 from bench.answers import Differs, alike, near, restored, same
+from bench.case import benches
 from bench.implementations import Package
-from bench.test_graph import BENCHES as GRAPH
-from bench.test_rows import BENCHES as ROWS
-from bench.test_streams import BENCHES as STREAMS
 from bench.work import Part
 from refimpl.lab.apps.conformance.protocol import Server
 from refimpl.lab.backend import own
 
 
 def benchmark(kernel):
-    (one,) = [one for one in (*GRAPH, *ROWS, *STREAMS) if one.kernel == kernel]
+    (one,) = [one for one in benches() if one.kernel == kernel]
     return one
 
 

@@ -308,7 +308,7 @@ def test_every_figure_runs_quickly_with_both_packages(id, tmp_path, capsys):
 def test_tasks_take_turns_and_each_round_begins_with_another():
     order = []
     tasks = {name: lambda number, name=name: order.append((name, number)) for name in "ab"}
-    found = seconds_in_turns(tasks, 2, warm_up=1)
+    found = seconds_in_turns(tasks, 2)
     assert "".join(name for name, _ in order) == "abbaab"
     assert [number for _, number in order] == [0, 0, 1, 1, 2, 2]
     assert {name: len(each) for name, each in found.items()} == {"a": 2, "b": 2}

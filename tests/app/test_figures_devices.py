@@ -9,7 +9,7 @@ import pytest
 from figure_labs import experiment_of, lab_of, rows_of
 
 import fastimpl
-from bench.figures import between_processes
+from bench.figures import between_processes, experiment
 from bench.figures import row_counts as counts
 from bench.figures.experiments import devices, exchange, topologies
 from bench.figures.experiments.devices import Load, load, loaded_by_fresh, speedups
@@ -204,7 +204,7 @@ def test_ranks_measure_every_way_of_the_same_bytes(ranks):
 
 
 def test_without_mpi_the_model_is_all(monkeypatch):
-    monkeypatch.setattr(exchange, "no_mpi", lambda: "there is none")
+    monkeypatch.setattr(experiment, "no_mpi", lambda: "there is none")
     lab = lab_of(experiment_of(exchange))
     rows = rows_of(experiment_of(exchange), lab)
     assert exchange.MACHINE not in {row["links"] for row in rows}
@@ -214,7 +214,7 @@ def test_without_mpi_the_model_is_all(monkeypatch):
 def test_what_is_measured_between_processes_stands_below_the_model(monkeypatch):
     """Bandwidths by hand: 1 and 2 GB/s two-sided, 1.5 and 2.5 one-sided, 1 and 3 in rounds."""
     seconds = {"two-sided": [2.0, 1.0], "one-sided": [4 / 3, 0.8], "rounds": [2.0, 2 / 3]}
-    monkeypatch.setattr(exchange, "no_mpi", lambda: None)
+    monkeypatch.setattr(experiment, "no_mpi", lambda: None)
     monkeypatch.setattr(exchange, "measured", lambda *_: {"bytes": 2e9, "seconds": seconds})
     lab = lab_of(experiment_of(exchange))
     rows = rows_of(experiment_of(exchange), lab)
@@ -327,7 +327,7 @@ def test_the_model_adds_up():
 def test_steps_between_processes_stand_below_the_model(monkeypatch):
     """Seconds by hand: 2 and 3 on one process, 1 and 2 on two."""
     seconds = {"1": [2.0, 3.0], "2": [1.0, 2.0]}
-    monkeypatch.setattr(devices, "no_mpi", lambda: None)
+    monkeypatch.setattr(experiment, "no_mpi", lambda: None)
     monkeypatch.setattr(devices, "measured", lambda *_: dict.fromkeys(devices.METHODS, seconds))
     lab = lab_of(experiment_of(devices), ranks=[1, 2])
     rows = rows_of(experiment_of(devices), lab)

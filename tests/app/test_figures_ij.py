@@ -174,7 +174,7 @@ def test_a_line_is_told_from_what_bends_or_falls(law, want):
 
 
 def test_the_line_through_points_of_a_line():
-    assert synthetic.line_through([1, 2, 5], [5, 7, 13]) == pytest.approx((3, 2))
+    assert synthetic.line_through([1, 2, 5], [5, 7, 13]) == pytest.approx((3, 2, 0))
 
 
 def test_synthetic_graphs_have_the_sizes_they_say():

@@ -1,4 +1,4 @@
-"""What the calls in ``starts.toml`` are made of, and the public names that are not called."""
+"""What the calls in ``starts.toml`` are made of."""
 
 from dataclasses import fields
 from pathlib import Path
@@ -7,24 +7,6 @@ import numpy as np
 
 import refimpl
 
-# Public, and not called; each with its reason.
-LEFT_OUT = {
-    "MPIComm": "needs MPI and its processes",
-    "SimComm": "is made by threads that wait for each other",
-    "DistributedFeatures": "is collective: ranks wait for each other",
-    "FeatureParts": "is collective: ranks wait for each other",
-    "gathered_state": "is collective: ranks wait for each other",
-    "register_layer": "changes the package for all calls after it",
-    "LookaheadFeatures": "has the number of an open file, which differs from call to call",
-    "LookaheadGraph": "has the number of an open file, which differs from call to call",
-    "read_rows": "takes the number of any open file",
-    "make_trainer": "`train` calls it",
-    "NodeClassifier": "`train` and `predict` do its work",
-    "SubgraphLoader": "needs PyTorch and PyG",
-    "enable": "changes PyG for all calls after it",
-    "disable": "changes PyG for all calls after it",
-    "backend": "takes modules; the calls through it are the same functions",
-}
 WRITES = {
     "cache_update": ("cache",),
     "policy_update": ("cache",),

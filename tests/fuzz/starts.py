@@ -4,19 +4,13 @@ import copy
 import dataclasses
 import functools
 import inspect
-import sys
-from pathlib import Path
 
 import refimpl
-from fuzz.by_hand import LEFT_OUT, WRITES
+from fuzz import written
+from fuzz.by_hand import WRITES
 from fuzz.values import value_of
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.backend import find, homes
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 
 def checks_nothing(value):
@@ -36,15 +30,16 @@ def starts():
     LookupError
         If a public callable has no valid call to start from.
     """
-    callables = {n for n in homes() if callable(find(refimpl, n)) and n not in LEFT_OUT}
+    given = written("starts")
+    left_out = given.pop("left_out")
+    callables = {n for n in homes() if callable(find(refimpl, n)) and n not in left_out}
     callables -= {n for n in callables if checks_nothing(find(refimpl, n))}
     found: dict = {}
-    written = tomllib.loads(Path(__file__).with_name("starts.toml").read_text(encoding="utf-8"))
     for place in ("models", "methods"):  # the settings, by default
         names = callables & vars(getattr(refimpl, place)).keys()
         classes = {n for n in names if inspect.isclass(find(refimpl, n))}
-        written |= {name: f"**vars(gnn.{place}.{name}())" for name in classes}
-    for name, calls in written.items():
+        given |= {name: f"**vars(gnn.{place}.{name}())" for name in classes}
+    for name, calls in given.items():
         calls = {"by hand": calls} if isinstance(calls, str) else calls
         found[name] = {start: functools.partial(evaluated, text) for start, text in calls.items()}
     for kernel in kernels().values():

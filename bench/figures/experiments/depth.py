@@ -43,8 +43,7 @@ def times_of(lab, threads):
             config = TrainConfig(method=method, layers=layers, hidden=sizes["hidden"])
             trainers[name, layers] = lab.gnn.make_trainer(data, config)
             steps[name, layers] = getattr(method, "pool", 1)
-    limits = dict.fromkeys(trainers, threads)
-    found = steps_in_turns(trainers, sizes["rounds"], steps=steps, threads=limits)
+    found = steps_in_turns(trainers, sizes["rounds"], steps=steps, threads=threads)
     for (name, _), each in found.items():
         each[:] = [{"iteration": x["whole"], "node": x["whole"] / nodes[name]} for x in each]
     return rows_of_rounds(found, "name", "layers")
@@ -87,26 +86,19 @@ def sooner_with(rows, layers):
 def table(lab, rows):
     """Return a line for each number of threads and depth."""
     times, lines = pick(rows, part="time"), []
-    for threads in values_of(times, "threads"):
-        for layers in values_of(pick(times, threads=threads), "layers"):
-            line = [threads, layers]
-            for name in (GRAPHS, LAYERS):
-                some = pick(times, threads=threads, layers=layers, name=name)
-                line.append(f"{1000 * median_of(some, 'iteration'):.1f}")
-                line.append(f"{over_one_layer(times, threads, name, layers).mean:.2f}")
-            line.append(f"{epoch_ratio(times, threads, layers).mean:.2f}")
-            known = PRINTED.get(threads, ())[layers - 1 : layers]
-            line.append(f"{known[0]:.2f}" if known else "")
-            trained = threads == lab.threads and layers in lab.sizes["trained"]
-            line.append(sooner_with(rows, layers).cell() if trained else "")
-            lines.append(line)
-    sides = [
-        f"{name}{what}"
-        for name in (GRAPHS, LAYERS)
-        for what in (", ms", ", times as long as 1 layer")
-    ]
-    ratios = ["epoch, speed-up over layer sampling", "as printed", "time to score, speed-up"]
-    return ["threads", "layers", *sides, *ratios], lines
+    for threads, layers in values_of(times, "threads", "layers"):
+        line = [threads, layers]
+        for name in (GRAPHS, LAYERS):
+            some = pick(times, threads=threads, layers=layers, name=name)
+            line.append(f"{1000 * median_of(some, 'iteration'):.1f}")
+            line.append(f"{over_one_layer(times, threads, name, layers).mean:.2f}")
+        line.append(f"{epoch_ratio(times, threads, layers).mean:.2f}")
+        known = PRINTED.get(threads, ())[layers - 1 : layers]
+        line.append(f"{known[0]:.2f}" if known else "")
+        trained = threads == lab.threads and layers in lab.sizes["trained"]
+        line.append(sooner_with(rows, layers).cell() if trained else "")
+        lines.append(line)
+    return ABOUT["I-tab2"]["titles"], lines
 
 
 def verdicts(lab, rows):
@@ -138,8 +130,7 @@ def _deep(rows):
 def _linear(rows, threads):
     depths = values_of(pick(rows, threads=threads), "layers")
     times = [over_one_layer(rows, threads, GRAPHS, layers).mean for layers in depths]
-    a, b = line_through(depths, times)
-    off = max(abs(a + b * x - y) / y for x, y in zip(depths, times, strict=True))
+    a, b, off = line_through(depths, times)
     other = over_one_layer(rows, threads, LAYERS, depths[-1]).mean
     outcome = FAILS if b <= 0 else ranked(off <= CLOSE, off <= FAIR)
     found = {"depth": depths[-1], "ours": times[-1], "off": off, "other": other}

@@ -10,12 +10,10 @@ from bench.figures.experiment import UNTESTED, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, steps_in_turns
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import pick, ratios, values_of
-from bench.figures.row_counts import Policy, even_parts, minibatches, planned, rules_of
+from bench.figures.row_counts import Policy, minibatches, planned, rows_of_others, rules_of
 from bench.figures.synthetic_data import data_on, drawn_roots, made_graph
 from bench.figures.training import buffer_of, sampled
-from bench.launching import no_mpi
 from refimpl.cost_models import gradient_exchange, parallel_speedup, parallel_step_seconds
-from refimpl.loader.features import one_sided_trace
 
 MIB = 2**20
 BYTES = 4  # float32
@@ -24,12 +22,6 @@ METHODS = NEIGHBOR, FRESH
 IN_TURN, AHEAD = "one after another", "fetched ahead"
 WAYS = [(NEIGHBOR, IN_TURN), (NEIGHBOR, AHEAD), (FRESH, IN_TURN)]
 COUNTED, COMPUTED, TIMED = "counted", "computed", "timed"
-
-
-def cells(lab):
-    """Return a run for each number of ranks, after one that measures the computing."""
-    counted = [{"what": COUNTED, "ranks": ranks} for ranks in lab.sizes["ranks"]]
-    return [{"what": COMPUTED}, *counted, *([] if no_mpi() else [{"what": TIMED}])]
 
 
 def measure(lab, cell):
@@ -79,7 +71,7 @@ def _computing(lab):
     half = sizes["timed_steps"] // 2  # as many before: the cache fills
     asked = configs(sizes, data.graph.n)
     trainers = {name: lab.gnn.make_trainer(data, config) for name, config in asked.items()}
-    found = steps_in_turns(trainers, half, threads=dict.fromkeys(trainers, 1), warm_up=half)
+    found = steps_in_turns(trainers, half, threads=1, warm_up=half)
     return [
         {
             "method": name,
@@ -107,18 +99,12 @@ class Load(NamedTuple):
 
 def load(ids, n, row_bytes):
     """Count what ranks load from one another: rank r loads the nodes ``ids[i][r]`` in step i."""
-    ranks = len(ids[0])
-    ownership, found = even_parts(n, ranks), []
+    found = []
     for step in ids:
-        demand, messages = np.zeros((ranks, ranks), np.int64), 0
-        for me, mine in enumerate(step):
-            trace = one_sided_trace(me, ownership.split(mine)[0], row_bytes)
-            messages = max(messages, len(trace.messages))
-            for message in trace.messages:
-                demand[message.source, me] = message.bytes
-        read, given = demand.sum(axis=0), demand.sum(axis=1)
-        loaded, remote = sum(map(len, step)) / ranks, read.mean() / row_bytes
-        found.append([loaded, remote, max(read.max(), given.max()), messages])
+        rows, loaded = rows_of_others(step, n), sum(map(len, step)) / len(step)
+        read, given, messages = rows.sum(axis=0), rows.sum(axis=1), np.count_nonzero(rows, axis=0)
+        busiest = row_bytes * max(read.max(), given.max())
+        found.append([loaded, read.mean(), busiest, messages.max()])
     return Load(*map(float, np.mean(found, axis=0)))
 
 

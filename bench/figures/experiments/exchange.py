@@ -11,7 +11,6 @@ from bench.figures.plotting import lines_of
 from bench.figures.result_rows import groups_of, middle, pick, ratios, spread
 from bench.figures.row_counts import minibatches, rows_between
 from bench.figures.synthetic_data import drawn_roots, made_graph
-from bench.launching import no_mpi
 from refimpl.loader import Topology, plan_rounds, simulate
 
 ID_BYTES = 8
@@ -24,13 +23,6 @@ SHAPES: dict[str, Any] = {  # by number of devices and bandwidth: two switches, 
 }
 MACHINE = "processes"
 RATE = "gigabytes_a_second"
-
-
-def cells(lab):
-    """Return a run for each shape of links and number of devices, one of processes with MPI."""
-    shapes = [(shape, devices) for shape in SHAPES for devices in lab.sizes["devices"]]
-    shapes += [] if no_mpi() else [(MACHINE, PROCESSES)]
-    return [{"links": shape, "devices": devices} for shape, devices in shapes]
 
 
 def measure(lab, cell):

@@ -10,8 +10,7 @@ from bench.figures.experiment import ABOUT, ranked, verdict
 from bench.figures.interleaved_timing import rows_of_rounds, seconds_in_turns
 from bench.figures.plotting import level, lines_of
 from bench.figures.result_rows import groups_of, median_of, pick, spread_of
-from bench.figures.row_counts import SEED
-from bench.figures.synthetic_data import data_on, drawn_roots
+from bench.figures.synthetic_data import SEED, data_on, drawn_roots
 from bench.figures.training import sampled
 from bench.timing import in_turns
 from refimpl.history import pruning
@@ -100,9 +99,8 @@ def table(_lab, rows):
     """Return a line for each number of threads and each size of a batch."""
     lines = []
     for some in groups_of(pick(rows, what=SAMPLING), "contestant", "threads"):
-        name = "sampling, {threads} threads".format(**some[0])
-        if some[0]["contestant"] == TRAINING:
-            name = "training, FreshGNN"
+        trained = some[0]["contestant"] == TRAINING
+        name = TRAINING if trained else "sampling, {threads} threads".format(**some[0])
         lines.append([f"an epoch's {name}", f"{median_of(some, 'seconds'):.3f} s", "-", "-"])
     for of_batch in groups_of(pick(rows, what=PRUNING), "batch"):
         base = median_of(of_batch, "seconds", contestant=COLUMNS["csr2"])

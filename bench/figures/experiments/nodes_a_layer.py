@@ -7,13 +7,12 @@ import numpy as np
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import Curve, Lines, curves_of, level
 from bench.figures.result_rows import groups_of, pick, spread_of, values_of
-from bench.figures.synthetic_data import graph_like
+from bench.figures.synthetic_data import SEED, drawn_roots, graph_like
 from refimpl.cost_models.layer_sampling import unique_nodes
 from refimpl.lab.apps.option import listed
 from refimpl.samplers.sampling import Sampler
-from refimpl.streams import LAYER, SHUFFLE, key
+from refimpl.streams import LAYER, key
 
-SEED = 0
 FIRST, OTHERS = 25, 10  # fan-outs, section 7.7
 WHOLE = 0.9  # of the nodes that have neighbours: what counts as converged
 LAYERS, GRAPHS = "layer sampling", "graph sampling"
@@ -29,8 +28,7 @@ def measure(lab, cell):
     expected = unique_nodes(graph.n, count, fanouts)
     rows = []
     for batch in range(sizes["batches"]):
-        pick_roots = gnn.streams.pick_without_replacement
-        roots = pick_roots(key(SEED, SHUFFLE, batch), 0, graph.n, count)
+        roots = drawn_roots(graph.n, count, batch)
         mfg = gnn.layer_sample(graph, roots, fanouts, key(SEED, LAYER, 0, batch))
         for hop, nodes in enumerate(reversed(mfg.nodes)):
             row = {"method": LAYERS, "batch": batch, "hop": hop, "met": len(nodes)}

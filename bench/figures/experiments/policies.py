@@ -1,8 +1,8 @@
 """V Fig 14: the share of rows that each policy of the cache saves."""
 
-from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, graded, ranked, verdict
 from bench.figures.plotting import Bars
-from bench.figures.result_rows import groups_of, pick, spread_of, values_of
+from bench.figures.result_rows import groups_of, medians, pick, spread_of, tabled, values_of
 from bench.figures.row_counts import rules_of, shares_saved
 from bench.figures.synthetic_data import drawn_roots, made_graph
 from refimpl.lab.apps.errors import UserError
@@ -11,16 +11,11 @@ PRINTED = ABOUT["V-fig14"]["printed"]  # V section 7.4, means over the two graph
 BEST = "with performance"
 
 
-def cells(lab):
-    """Return a run for each rule of a full buffer and each pair of widths."""
-    if not 1 <= lab.sizes["counted"] <= lab.sizes["iterations"]:
-        raise UserError("--size counted must be at least 1, and at most the size iterations")
-    return crossed(lab, [{"overflow": ["wrap", "drop"], "d,h": "@widths"}])
-
-
 def measure(lab, cell):
     """Return a row for each policy."""
     sizes = lab.sizes
+    if not 1 <= sizes["counted"] <= sizes["iterations"]:
+        raise UserError("--size counted must be at least 1, and at most the size iterations")
     if lab.data is None:  # a power law, and the share of its nodes that is trained on
         graph = made_graph(sizes["nodes"], sizes["degree"])
         roots = drawn_roots(graph.n, int(sizes["roots"] * graph.n))
@@ -35,12 +30,9 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each run."""
-    keys = "overflow", "d", "h"
-    lines = [
-        [*(some[0][key] for key in keys), *(f"{row['saved']:.1%}" for row in some)]
-        for some in groups_of(rows, *keys)
-    ]
-    return ["full buffer", "d", "h", *values_of(rows, "policy")], lines
+    columns: dict = {"full buffer": "overflow", "d": "d", "h": "h"}
+    columns |= {x: medians("saved", ".1%", policy=x) for x in values_of(rows, "policy")}
+    return tabled(groups_of(rows, "overflow", "d", "h"), columns)
 
 
 def verdicts(_lab, rows):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import bars_of
-from bench.figures.result_rows import groups_of, pick, spread_of
+from bench.figures.result_rows import groups_of, pick, spread_of, spreads, tabled
 from bench.figures.training import SLACK, on_share
 from refimpl.lab.apps.errors import user_errors
 from refimpl.lab.data.loading import load_dataset
@@ -39,11 +39,8 @@ def measure(lab, cell):
 
 def table(_lab, rows):
     """Return a line for each graph and way to train: the mean over the seeds, with the range."""
-    lines = [
-        [some[0]["graphs"], some[0]["name"], f"{spread_of(some, 'val_f1'):.4f}"]
-        for some in groups_of(rows, "graphs", "name")
-    ]
-    return ["graph", "method", "validation F1, mean of the last epochs"], lines
+    score = {"validation F1, mean of the last epochs": spreads("val_f1", ".4f")}
+    return tabled(groups_of(rows, "graphs", "name"), {"graph": "graphs", "method": "name", **score})
 
 
 def verdicts(_lab, rows):

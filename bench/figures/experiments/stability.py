@@ -1,5 +1,6 @@
 """V Fig 3: how much embeddings change in some iterations, and whether gradients tell which do."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from bench.figures.experiment import FAILS, HOLDS, WEAKER, ranked, verdict
 from bench.figures.instrumented_steps import ExactRows, distances, fresh_step
 from bench.figures.plotting import Bars, Lines, curves_of
-from bench.figures.result_rows import groups_of, pick, spread, spread_of, values_of
+from bench.figures.result_rows import groups_of, spread, spread_of, spreads, tabled, values_of
 from bench.figures.training import settings
 from refimpl.streams import CONTROL, key
 
@@ -96,19 +97,14 @@ def settled(rows):
 
 def table(lab, rows):
     """Return a line for each layer: means, least and largest over seeds and iterations."""
-    late, lines = settled(rows), []
-    for layer in values_of(late, "layer"):
-        line = [layer, *(spread_of(late, f"above_{x}", layer=layer).text() for x in (0.8, 0.95))]
-        cached = "rank_error" in pick(late, layer=layer)[0]
-        for name in (f"{how}_{what}" for what in MEASURED for how in ("rank", "linear")):
-            line.append(spread_of(late, name, layer=layer).text("+.2f") if cached else "-")
-        for name in (f"kept_{p}_{c}" for p in lab.sizes["shares"] for c in CONTROLS):
-            line.append(f"{spread_of(late, name, layer=layer).mean:.3f}" if cached else "-")
-        lines.append(line)
-    titles = ["layer", "above 0.8", "above 0.95"]
-    titles += [f"{how}, {what}" for what in MEASURED for how in ("Spearman", "Pearson")]
-    kept = [f"error, {p:.0%} by {c}" for p in lab.sizes["shares"] for c in CONTROLS]
-    return [*titles, *kept], lines
+    columns: dict = {"layer": "layer"}
+    columns |= {f"above {x}": spreads(f"above_{x}") for x in (0.8, 0.95)}
+    for what in MEASURED:
+        columns[f"Spearman, {what}"] = spreads(f"rank_{what}", "+.2f")
+        columns[f"Pearson, {what}"] = spreads(f"linear_{what}", "+.2f")
+    for p, c in product(lab.sizes["shares"], CONTROLS):
+        columns[f"error, {p:.0%} by {c}"] = spreads(f"kept_{p}_{c}", ranged=False)
+    return tabled(groups_of(settled(rows), "layer"), columns)
 
 
 def verdicts(lab, rows):

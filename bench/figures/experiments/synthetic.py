@@ -93,8 +93,7 @@ def _constant(rows):
 
 def _linear(rows):
     degrees, times = _times(rows, "degree")
-    a, b = line_through(degrees, times)
-    off = max(abs(a + b * d - t) / t for d, t in zip(degrees, times, strict=True))
+    a, b, off = line_through(degrees, times)
     grown = (a + b * degrees[-1]) / (a + b * degrees[0])
     outcome = FAILS if b <= 0 or off > FAIR else ranked(off <= CLOSE and grown >= RISE, True)
     found = {"first": degrees[0], "last": degrees[-1], "low": times[0], "high": times[-1]}
@@ -102,10 +101,10 @@ def _linear(rows):
 
 
 def line_through(x, y):
-    """Return (a, b) of the line a + b x with the least squares of relative errors."""
+    """Return (a, b) of the line a + b x with the least squares of relative errors, and the most."""
     x, y = np.array(x, float), np.array(y, float)
     (a, b), *_ = np.linalg.lstsq(np.stack([1 / y, x / y], axis=1), np.ones(len(y)), rcond=None)
-    return float(a), float(b)
+    return float(a), float(b), float(np.max(np.abs(a + b * x - y) / y))
 
 
 def _times(rows, x):

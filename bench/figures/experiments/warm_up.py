@@ -2,7 +2,7 @@
 
 from bench.figures.experiment import ranked, verdict
 from bench.figures.plotting import bars_of
-from bench.figures.result_rows import pick, spread, spread_of, values_of
+from bench.figures.result_rows import pick, points_by_seed, spread, spread_of, values_of
 from bench.figures.training import ALL_CACHED, few_labels, outcome, steps_of, trained
 
 PRINTED = {"papers100M": (-0.15, -0.29, -0.06, -0.27), "MAG240M": (-0.51, -0.12, -0.18, -0.12)}
@@ -24,10 +24,8 @@ def measure(lab, cell):
 
 
 def gains(rows, start):
-    """Return the points of each seed beside neighbour sampling, by seed."""
-    target = {row["seed"]: row["test_f1"] for row in pick(rows, start=-1)}
-    own = pick(rows, start=start)
-    return {row["seed"]: 100 * (row["test_f1"] - target[row["seed"]]) for row in own}
+    """Return the points beside neighbour sampling, by seed."""
+    return points_by_seed(pick(rows, start=start), pick(rows, start=-1))
 
 
 def table(_lab, rows):
