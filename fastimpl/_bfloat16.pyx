@@ -10,6 +10,7 @@ from libc.stdint cimport uint16_t
 
 from fastimpl._aggregate cimport step_of
 from fastimpl._blas cimport gemm, gemm_bfloat16
+from fastimpl._types cimport TEAM
 
 cdef extern from *:
     """
@@ -50,7 +51,7 @@ def rounded(const float[:, :] X, float[:, ::1] Y):
     if n == 0 or f == 0:
         return
     step = step_of(X)
-    for v in prange(n, nogil=True, schedule="static"):
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=n * f > TEAM):
         round_row(&X[0, 0] + v * step, &Y[v, 0], f)
 
 
@@ -60,7 +61,7 @@ def lowered(const float[:, :] X, uint16_t[:, ::1] Y):
     if n == 0 or f == 0:
         return
     step = step_of(X)
-    for v in prange(n, nogil=True, schedule="static"):
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=n * f > TEAM):
         to_bfloat16(&X[0, 0] + v * step, &Y[v, 0], f)
 
 

@@ -6,6 +6,13 @@ ctypedef fused position:  # of an entry: of 32 bits where they suffice
     int32_t
     int64_t
 
+# Work from which on a loop takes more than one thread. To wake a thread takes 30 to 45 microseconds.
+# Results do not depend on it.
+cdef enum:
+    TEAM = 1 << 16  # numbers read or written, or multiply-adds of a sparse product
+    DENSE_TEAM = 16 * TEAM  # multiply-adds of a dense product: 16 take as long
+    COSTLY_TEAM = TEAM // 16  # exponentials
+
 cdef extern from *:
     """
     #ifdef _OPENMP
