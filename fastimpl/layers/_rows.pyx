@@ -71,8 +71,9 @@ def dropout(
 ):
     """Y = scale X where the 53 bits of an element's draw are at least `least`, else 0."""
     cdef Py_ssize_t first, count = X.shape[0]
+    cdef bint shared = count > TEAM
     cdef Watch watch = new_watch()
-    for first in prange(0, count, NUMBERS, nogil=True, schedule="static", use_threads_if=count > TEAM):
+    for first in prange(0, count, NUMBERS, nogil=True, schedule="static", use_threads_if=shared):
         if stopped(&watch):
             continue
         keep[floating](

@@ -17,6 +17,7 @@ from scipy.sparse import issparse as issparse  # for others too: require.isspars
 from refimpl.hints import Ids, Mask, Words
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+UNSIGNED = {np.dtype(f"int{n}"): (np.dtype(f"uint{n}"), 2 ** (n - 1)) for n in (32, 64)}
 WORD = 2**64  # keys and counters live modulo this
 
 
@@ -217,7 +218,7 @@ def fits(got: tuple[int, ...], shape: Sequence[int | None]) -> bool:
     """Whether an array's shape is `shape`, in which None is any length."""
     if len(got) != len(shape):
         return False
-    for want, length in zip(shape, got):  # noqa: B905 -- as long as each other
+    for want, length in zip(shape, got, strict=True):  # noqa: SIM110 -- a generator is slower
         if want is not None and want != length:
             return False
     return True
@@ -283,7 +284,12 @@ def ids(name: str, value: Any, low: int, high: int, dtype: type[Integer]) -> Vec
         return np.empty(0, dtype)  # whatever nothing is of
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got dtype {values.dtype}")
-    if np.minimum.reduce(values) < low or np.maximum.reduce(values) >= high:
+    unsigned, beyond = UNSIGNED.get(values.dtype, (None, 0))
+    if low == 0 and high <= beyond:  # a number below 0 is read as one from `beyond` on
+        fit = np.maximum.reduce(values.view(unsigned)) < high
+    else:
+        fit = np.minimum.reduce(values) >= low and np.maximum.reduce(values) < high
+    if not fit:
         raise ValueError(f"{name} must be in [{low}, {high})")
     return np.ascontiguousarray(values, dtype=dtype)
 
