@@ -11,7 +11,7 @@ ctypedef fused position:  # of an entry: of 32 bits where they suffice
 cdef enum:
     TEAM = 1 << 16  # numbers read or written, or multiply-adds of a sparse product
     DENSE_TEAM = 16 * TEAM  # multiply-adds of a dense product: 16 take as long
-    COSTLY_TEAM = TEAM // 16  # exponentials
+    COSTLY_TEAM = TEAM // 16  # exponentials, square roots, searches
 
 cdef extern from *:
     """
