@@ -6,14 +6,15 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
-from fastimpl._types cimport position
+from fastimpl._types cimport COSTLY_TEAM, TEAM, position
 
 
 def row_norm(const int64_t[::1] indptr, floating[::1] data):
     cdef int64_t v, j
     cdef floating inverse
+    cdef bint shared = data.shape[0] > TEAM
     cdef Watch watch = new_watch()
-    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         if indptr[v + 1] > indptr[v]:
@@ -33,13 +34,14 @@ def sym_norm(
     """
     cdef int64_t v, j
     cdef double own
+    cdef bint shared = data.shape[0] > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for v in prange(lengths.shape[0], nogil=True, schedule="static"):
+    for v in prange(lengths.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         lengths[v] = <double>(indptr[v + 1] - indptr[v])
     raise_if_stopped(&watch)
-    for v in prange(lengths.shape[0], nogil=True, schedule="static"):
+    for v in prange(lengths.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         own = lengths[v]
@@ -50,8 +52,9 @@ def sym_norm(
 
 def permute(const floating[::1] data, const position[::1] perm, floating[::1] out):
     cdef int64_t first, j, count = out.shape[0]
+    cdef bint shared = count > TEAM
     cdef Watch watch = new_watch()
-    for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):
+    for first in prange(0, count, NUMBERS, nogil=True, schedule="static", use_threads_if=shared):
         if stopped(&watch):
             continue
         for j in range(first, min(first + NUMBERS, count)):
@@ -64,9 +67,10 @@ def looped_indptr(
 ):
     """Rows of the pattern with self-loops; a node's own place in a row is found by halving."""
     cdef int64_t v, place, n = indptr.shape[0] - 1
+    cdef bint shared = indices.shape[0] > COSTLY_TEAM
     cdef Watch watch = new_watch()
     looped[0] = 0
-    for v in prange(n, nogil=True, schedule="static"):
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         place = place_of(indices, indptr[v], indptr[v + 1], v)
@@ -87,8 +91,9 @@ def looped_indices(
     int32_t[::1] out
 ):
     cdef int64_t v, j, place, shift
+    cdef bint shared = out.shape[0] > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static"):
+    for v in prange(indptr.shape[0] - 1, nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         place = place_of(indices, indptr[v], indptr[v + 1], v)
@@ -121,9 +126,10 @@ def block_starts(const int64_t[:] start, const int64_t[:] end, const int32_t[::1
                  bint loops, int64_t[::1] starts):
     """Where each row of the normalised block starts: with `loops`, itself and the others."""
     cdef int64_t v, j, n = start.shape[0]
+    cdef bint shared = indices.shape[0] > COSTLY_TEAM
     cdef Watch watch = new_watch()
     starts[0] = 0
-    for v in prange(n, nogil=True, schedule="static"):
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         starts[v + 1] = end[v] - start[v]
@@ -165,8 +171,9 @@ def block_values(
     """
     cdef int64_t v, u, j, k, length
     cdef double value, sum_of_row
+    cdef bint shared = out.shape[0] > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for v in prange(start.shape[0], nogil=True, schedule="static"):
+    for v in prange(start.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         k = starts[v]

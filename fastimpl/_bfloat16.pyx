@@ -11,6 +11,7 @@ from libc.stdint cimport uint16_t
 from fastimpl._aggregate cimport step_of
 from fastimpl._blas cimport gemm, gemm_bfloat16
 from fastimpl._blas import multiplies_bfloat16
+from fastimpl._types cimport TEAM
 
 cdef extern from *:
     """
@@ -75,16 +76,18 @@ def rounded(const float[:, :] X, float[:, ::1] Y):
     if n == 0 or f == 0:
         return
     step = step_of(X)
-    for v in prange(n, nogil=True, schedule="static"):
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=n * f > TEAM):
         round_row(&X[0, 0] + v * step, &Y[v, 0], f)
 
 
-def lowered(const float[:, ::1] X, uint16_t[:, ::1] Y):
-    """Write the nearest bfloat16 numbers to Y, as bits: as products do before they multiply."""
-    cdef Py_ssize_t v
-    if X.shape[1]:
-        for v in range(X.shape[0]):
-            to_bfloat16(&X[v, 0], &Y[v, 0], X.shape[1])
+def lowered(const float[:, :] X, uint16_t[:, ::1] Y):
+    """Write the nearest bfloat16 numbers to Y, as bits."""
+    cdef Py_ssize_t v, n = X.shape[0], f = X.shape[1], step
+    if n == 0 or f == 0:
+        return
+    step = step_of(X)
+    for v in prange(n, nogil=True, schedule="static", use_threads_if=n * f > TEAM):
+        to_bfloat16(&X[0, 0] + v * step, &Y[v, 0], f)
 
 
 cdef bint on_tiles = has_tiles()

@@ -8,6 +8,7 @@ from cython.parallel cimport prange
 from libc.math cimport exp, expf, fabs, fabsf, log, log1p
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._types cimport COSTLY_TEAM
 
 cdef extern from "fastimpl/_exp.h":
     void begin "gnn_exp_begin"()
@@ -65,8 +66,9 @@ def cross_entropy(
 ):
     cdef Py_ssize_t v
     cdef Py_ssize_t C = logits.shape[1]
+    cdef bint shared = logits.shape[0] * C > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for v in prange(logits.shape[0], nogil=True, schedule="static"):
+    for v in prange(logits.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         if softmax:

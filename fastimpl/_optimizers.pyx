@@ -4,6 +4,8 @@ from cython cimport floating
 from cython.parallel cimport prange
 from libc.math cimport sqrt, sqrtf
 
+from fastimpl._types cimport TEAM
+
 
 def adam_step(
     floating[::1] theta,  # INOUT
@@ -13,9 +15,9 @@ def adam_step(
     floating correct1, floating correct2, floating eps  # IN
 ):
     """Each operation is rounded on its own, in the reference's order: the same bits."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, count = theta.shape[0]
     cdef floating root
-    for i in prange(theta.shape[0], nogil=True, schedule="static"):
+    for i in prange(count, nogil=True, schedule="static", use_threads_if=count > TEAM):
         m[i] = beta1 * m[i] + rest1 * grad[i]
         v[i] = beta2 * v[i] + rest2 * (grad[i] * grad[i])
         if floating is double:

@@ -6,6 +6,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from fastimpl._aggregate cimport Sum, sum_row
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped_at
+from fastimpl._types cimport TEAM
 
 
 cdef enum:
@@ -51,6 +52,7 @@ def propagate_rows(
     """Lane j works off column j of `order`; a part is a piece of every row of X."""
     cdef int64_t j, r, i, v, n = start.shape[0]
     cdef Sum sums
+    cdef bint shared = indices.shape[0] * X.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if n == 0 or X.shape[1] == 0:
         return
@@ -61,7 +63,9 @@ def propagate_rows(
     sums.data = &data[0]
     sums.bias = NULL
     sums.relu = False
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+    for j in prange(  # J7:5 I6:5
+        order.shape[1], nogil=True, schedule="static", chunksize=1, use_threads_if=shared
+    ):
         for r in range(order.shape[0]):  # J7:4 I6:4
             i = order[r, j]  # J7:6 I6:6
             if i < 0 or starts[i] == starts[i + 1]:
@@ -84,13 +88,16 @@ def propagate_runs(
 ):
     """The same on the transposes: a part is some rows of X^T, one run of memory."""
     cdef int64_t j, r, i, n = start.shape[0]
+    cdef bint shared = indices.shape[0] * X_t.shape[0] > TEAM
     cdef Watch watch = new_watch()
     if n == 0 or X_t.shape[0] == 0:
         return
     if data.shape[0] == 0:
         Y_t[:, :] = 0
         return
-    for j in prange(order.shape[1], nogil=True, schedule="static", chunksize=1):  # J7:5 I6:5
+    for j in prange(  # J7:5 I6:5
+        order.shape[1], nogil=True, schedule="static", chunksize=1, use_threads_if=shared
+    ):
         for r in range(order.shape[0]):  # J7:4 I6:4
             i = order[r, j]  # J7:6 I6:6
             if i >= 0 and starts[i] < starts[i + 1]:

@@ -24,7 +24,7 @@ from fastimpl._aggregate cimport (
 from fastimpl._bfloat16 cimport Rounded, multiply, multiply_pair, rounded_pair, rounded_right
 from fastimpl._bfloat16 import in_tiles
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
-from fastimpl._types cimport gnn_seconds
+from fastimpl._types cimport DENSE_TEAM, TEAM, gnn_seconds
 
 cdef enum:
     ROWS = 512  # of a block at most: BLAS then runs at the speed of the whole product
@@ -138,6 +138,7 @@ def spmm(
     cdef Sum sums, rest
     cdef const floating* x
     cdef floating* y
+    cdef bint shared = (indices.shape[0] + n) * f > TEAM
     cdef Watch watch = new_watch()
     if n == 0 or f == 0:
         return
@@ -162,7 +163,7 @@ def spmm(
     rest = sums
     if bias is not None:
         rest.bias = &bias[first]
-    for v in prange(n, nogil=True, schedule="dynamic", chunksize=32):
+    for v in prange(n, nogil=True, schedule="dynamic", chunksize=32, use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         sum_row[floating](
@@ -193,6 +194,8 @@ def spmm_matmul(
     cdef const floating* b
     cdef double begin, middle
     cdef double[:, ::1] seconds = np.zeros((blocks, 2))
+    cdef bint large = indices.shape[0] * f > TEAM or n * cols * M.shape[1] > DENSE_TEAM
+    cdef bint shared = blocks > 1 and large
     cdef Rounded in_low
     cdef Watch watch = new_watch()
     if n == 0 or cols == 0 or f == 0:
@@ -206,7 +209,7 @@ def spmm_matmul(
     sums.data = &data[0] if data.shape[0] else NULL
     sums.bias = NULL
     sums.relu = False
-    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1):
+    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1, use_threads_if=shared):
         first = i * rows
         last = min(first + rows, n)
         begin = gnn_seconds()
@@ -238,9 +241,10 @@ def matmul(
     A block has `rows` rows; 0: by the shape.
     """
     cdef Py_ssize_t n = C.shape[0], cols = C.shape[1], inner = A.shape[1]
-    cdef Py_ssize_t i, first, last
+    cdef Py_ssize_t blocks, i, first, last
     cdef int lda, ldb, ldc
     cdef floating beta = 1 if add else 0
+    cdef bint shared
     cdef const floating* b
     cdef Rounded in_low
     cdef Watch watch = new_watch()
@@ -255,7 +259,9 @@ def matmul(
         return
     in_low = rounded_right[floating](low, B, transpose_b)
     rows = rows if rows else rows_of_a_block(n, in_low.tiles)
-    for i in prange((n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1):
+    blocks = (n + rows - 1) // rows
+    shared = blocks > 1 and n * cols * inner > DENSE_TEAM
+    for i in prange(blocks, nogil=True, schedule="dynamic", chunksize=1, use_threads_if=shared):
         if stopped(&watch):
             continue
         first = i * rows
@@ -287,13 +293,15 @@ def matmul_apart(
     cdef const floating* b = &bias[0] if bias is not None else NULL
     cdef floating* block
     cdef int team = <int>room.shape[0]
+    cdef bint shared = team > 1 and n * (c + d) * inner > DENSE_TEAM
     cdef Rounded in_low
     cdef Watch watch = new_watch()
     if n == 0 or c == 0 or d == 0 or inner == 0:
         raise ValueError("a product to be taken apart needs rows and columns")
     in_low = rounded_right[floating](low, B, False)
     for i in prange(
-        (n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1, num_threads=team
+        (n + rows - 1) // rows, nogil=True, schedule="dynamic", chunksize=1, num_threads=team,
+        use_threads_if=shared
     ):
         if stopped(&watch):
             continue
@@ -356,6 +364,7 @@ def matmul_t(
     cdef Py_ssize_t i, j, k, r, first
     cdef int lda, ldb
     cdef floating* c
+    cdef bint shared = inner * rows * cols > DENSE_TEAM
     cdef Rounded in_low
     cdef Watch watch = new_watch()
     if rows == 0 or cols == 0:
@@ -366,7 +375,9 @@ def matmul_t(
     in_low = rounded_right[floating](low, B, False)
     lda, ldb = <int>step_of(A), <int>step_of(B)
     if blocks == 1:  # few rows: cut the result instead
-        for i in prange((rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1):
+        for i in prange(
+            (rows + 63) // 64, nogil=True, schedule="dynamic", chunksize=1, use_threads_if=shared
+        ):
             if stopped(&watch):
                 continue
             multiply[floating](
@@ -375,7 +386,9 @@ def matmul_t(
             )
         raise_if_stopped(&watch)
         return
-    for k in prange(blocks * cuts, nogil=True, schedule="dynamic", chunksize=1):
+    for k in prange(
+        blocks * cuts, nogil=True, schedule="dynamic", chunksize=1, use_threads_if=shared
+    ):
         if stopped(&watch):
             continue
         i, j = k // cuts, k % cuts * cut
@@ -387,7 +400,8 @@ def matmul_t(
             0, &sums[i, j, 0], <int>cols
         )
     raise_if_stopped(&watch)
-    for r in prange(rows, nogil=True, schedule="static"):
+    shared = blocks * rows * cols > TEAM
+    for r in prange(rows, nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, r):
             continue
         c = &C[r, 0]

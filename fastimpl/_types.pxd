@@ -6,6 +6,13 @@ ctypedef fused position:  # of an entry: of 32 bits where they suffice
     int32_t
     int64_t
 
+# A loop with more work than this takes several threads. To wake one takes up to 45 microseconds.
+# Results do not depend on the number of threads.
+cdef enum:
+    TEAM = 1 << 16  # numbers read or written, or multiply-adds of a sparse product
+    DENSE_TEAM = 16 * TEAM  # multiply-adds of a dense product: 16 take as long
+    COSTLY_TEAM = TEAM // 16  # exponentials, square roots, searches
+
 cdef extern from *:
     """
     #ifdef _OPENMP

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import functools
+from collections.abc import Callable
 from contextvars import ContextVar
 from time import perf_counter
+from typing import ParamSpec, TypeVar
 
 from refimpl._support.reprs import showing
 
@@ -20,6 +22,9 @@ PARTS = (
     "other",
     "evaluation",
 )
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _in_force: ContextVar[Meter | None] = ContextVar("profile", default=None)
 _inside: ContextVar[bool] = ContextVar("inside a timed block", default=False)
@@ -76,18 +81,36 @@ def count(sparse=0, dense=0):
         profile.macs["dense"] += int(dense)
 
 
-@contextmanager
-def timed(part):
+class timed:  # noqa: N801 -- used like a function
     """Record the duration of a block, or of every call of a function it decorates.
 
     A block inside another timed block is part of the outer block's time, and is not recorded again.
+    Without a profile in force, a call of a decorated function is a call of the function alone.
     """
-    if _inside.get():
-        yield
-        return
-    begin, token = perf_counter(), _inside.set(True)
-    try:
-        yield
-    finally:
-        _inside.reset(token)
-        record(part, perf_counter() - begin)
+
+    __slots__ = ("_begin", "_part", "_token")
+
+    def __init__(self, part: str) -> None:
+        self._part = part
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        part = self._part
+
+        @functools.wraps(function)
+        def measured(*args: P.args, **kwargs: P.kwargs) -> R:
+            if _in_force.get() is None or _inside.get():
+                return function(*args, **kwargs)
+            with timed(part):
+                return function(*args, **kwargs)
+
+        return measured
+
+    def __enter__(self) -> None:
+        self._token = None if _inside.get() else _inside.set(True)
+        self._begin = perf_counter()
+
+    def __exit__(self, *exc_info: object) -> None:
+        if self._token is not None:
+            seconds = perf_counter() - self._begin
+            _inside.reset(self._token)
+            record(self._part, seconds)

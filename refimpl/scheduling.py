@@ -6,6 +6,7 @@ them in ``Meter.macs``.
 
 from __future__ import annotations
 
+from itertools import product
 from numbers import Integral
 from typing import NamedTuple
 
@@ -111,8 +112,13 @@ def chain_order(f1: Int, f3: Int, *, first: bool, reuse: bool = True) -> Product
     return ProductOrders(narrow, narrow, 0 if first else (1 if f3 < f1 else 2))
 
 
+ORDERS = {ProductOrders(*numbers) for numbers in product((1, 2), (1, 2), (0, 1, 2))}
+
+
 def checked_order(order):
     """Return an order of products, its numbers as ints, or raise."""
+    if type(order) is ProductOrders and [*map(type, order)] == [int] * 3 and order in ORDERS:
+        return order
     if not isinstance(order, ProductOrders):
         raise TypeError(f"order must be a ProductOrders, got {type(order).__name__}")
     numbers = require.record("order", order, ProductOrders)

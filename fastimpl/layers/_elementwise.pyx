@@ -5,6 +5,7 @@ from cython.parallel cimport prange
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
+from fastimpl._types cimport TEAM
 
 
 def masked(
@@ -15,10 +16,11 @@ def masked(
     cdef const floating* x
     cdef const floating* g_out
     cdef floating* g
+    cdef bint shared = G.shape[0] * G.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if G.shape[0] == 0 or G.shape[1] == 0:
         return
-    for i in prange(G.shape[0], nogil=True, schedule="static"):
+    for i in prange(G.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, i):
             continue
         g_out, x, g = &G_out[i, 0], &X_out[i, 0], &G[i, 0]
@@ -34,11 +36,12 @@ def masked(
 def column_sums(const floating[:, :] G, floating[::1] total, floating[:, ::1] sums):
     """total = the sum of G's rows: first those of each block, then the blocks, in order."""
     cdef Py_ssize_t rows = block_rows(G.shape[0]), i, k, v, blocks = sums.shape[0]
+    cdef bint shared = G.shape[0] * G.shape[1] > TEAM
     cdef Watch watch = new_watch()
     total[:] = 0
     if G.shape[0] == 0 or G.shape[1] == 0:
         return
-    for i in prange(blocks, nogil=True, schedule="static"):
+    for i in prange(blocks, nogil=True, schedule="static", use_threads_if=shared):
         if stopped(&watch):
             continue
         for k in range(G.shape[1]):

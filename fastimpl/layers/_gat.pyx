@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint64_t
 
 from fastimpl._interrupts cimport Watch, new_watch, raise_if_stopped, stopped, stopped_at
 from fastimpl._propagation cimport block_rows
-from fastimpl._types cimport position
+from fastimpl._types cimport COSTLY_TEAM, TEAM, position
 from fastimpl.layers._dropout cimport kept
 
 cdef extern from "fastimpl/_dots.h":
@@ -52,12 +52,13 @@ def scores(
 ):
     """sigma = H a_recv for the receivers, tau = H a_send for all: one pass over H."""
     cdef Py_ssize_t v, k, width = a_recv.shape[1], n_dst = sigma.shape[1]
+    cdef bint shared = 2 * H.shape[0] * H.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if H.shape[0] == 0 or H.shape[1] == 0:
         sigma[:, :] = 0
         tau[:, :] = 0
         return
-    for v in prange(H.shape[0], nogil=True, schedule="static"):
+    for v in prange(H.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, v):
             continue
         for k in range(a_recv.shape[0]):
@@ -77,8 +78,11 @@ def attention(
     cdef Py_ssize_t u, k
     cdef int64_t j
     cdef floating top, total
+    cdef bint shared = P.shape[0] * P.shape[1] > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+    for u in prange(
+        start.shape[0], nogil=True, schedule="dynamic", chunksize=32, use_threads_if=shared
+    ):
         if stopped_at(&watch, u):
             continue
         for k in range(P.shape[0]):
@@ -111,8 +115,11 @@ def dropped(
     """Q = scale P where draw i heads + k of row u keeps entry i of the row, else 0."""
     cdef Py_ssize_t u, k, heads = P.shape[0]
     cdef int64_t j
+    cdef bint shared = P.shape[0] * P.shape[1] > COSTLY_TEAM
     cdef Watch watch = new_watch()
-    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+    for u in prange(
+        start.shape[0], nogil=True, schedule="dynamic", chunksize=32, use_threads_if=shared
+    ):
         if stopped_at(&watch, u):
             continue
         for k in range(heads):
@@ -141,8 +148,11 @@ def edge_gradients(
     cdef int64_t j
     cdef bint drops = keys is not None
     cdef floating along, total
+    cdef bint shared = P.shape[1] * H.shape[1] > TEAM
     cdef Watch watch = new_watch()
-    for u in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+    for u in prange(
+        start.shape[0], nogil=True, schedule="dynamic", chunksize=32, use_threads_if=shared
+    ):
         if stopped_at(&watch, u):
             continue
         for k in range(P.shape[0]):
@@ -184,8 +194,11 @@ def transposed(
     cdef Py_ssize_t v, k
     cdef int64_t j
     cdef floating total
+    cdef bint shared = Q.shape[0] * Q.shape[1] > TEAM
     cdef Watch watch = new_watch()
-    for v in prange(start.shape[0], nogil=True, schedule="dynamic", chunksize=32):
+    for v in prange(
+        start.shape[0], nogil=True, schedule="dynamic", chunksize=32, use_threads_if=shared
+    ):
         if stopped_at(&watch, v):
             continue
         for k in range(Q.shape[0]):
@@ -216,10 +229,11 @@ def score_gradients(
     cdef floating* d
     cdef floating* to_recv
     cdef floating* to_send
+    cdef bint shared = 4 * H.shape[0] * H.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if f == 0:
         return
-    for i in prange(sums.shape[0], nogil=True, schedule="static"):
+    for i in prange(sums.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped(&watch):
             continue
         for q in range(f):

@@ -6,6 +6,7 @@ from libc.math cimport sqrt, sqrtf
 from libc.stdint cimport uint64_t
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
+from fastimpl._types cimport TEAM
 from fastimpl.layers._dropout cimport keep
 
 cdef extern from "fastimpl/_dots.h":
@@ -30,8 +31,9 @@ cdef inline floating root(floating x) noexcept nogil:
 def l2_forward(const floating[:, ::1] X, floating eps, floating[:, ::1] Y, floating[::1] norms):
     cdef Py_ssize_t i, k
     cdef floating norm
+    cdef bint shared = X.shape[0] * X.shape[1] > TEAM
     cdef Watch watch = new_watch()
-    for i in prange(X.shape[0], nogil=True, schedule="static"):
+    for i in prange(X.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, i):
             continue
         norm = 0
@@ -51,10 +53,11 @@ def l2_backward(
 ):
     cdef Py_ssize_t i, k
     cdef floating along
+    cdef bint shared = Y.shape[0] * Y.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if Y.shape[1] == 0:
         return
-    for i in prange(Y.shape[0], nogil=True, schedule="static"):
+    for i in prange(Y.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, i):
             continue
         along = dot[floating](&Y[i, 0], &G[i, 0], Y.shape[1]) if norms[i] > eps else 0
@@ -68,8 +71,9 @@ def dropout(
 ):
     """Y = scale X where the 53 bits of an element's draw are at least `least`, else 0."""
     cdef Py_ssize_t first, count = X.shape[0]
+    cdef bint shared = count > TEAM
     cdef Watch watch = new_watch()
-    for first in prange(0, count, NUMBERS, nogil=True, schedule="static"):
+    for first in prange(0, count, NUMBERS, nogil=True, schedule="static", use_threads_if=shared):
         if stopped(&watch):
             continue
         keep[floating](
@@ -84,10 +88,11 @@ def dropout_rows(
 ):
     """The same with a key, and counters from 0, for each row."""
     cdef Py_ssize_t i
+    cdef bint shared = X.shape[0] * X.shape[1] > TEAM
     cdef Watch watch = new_watch()
     if X.shape[1] == 0:
         return
-    for i in prange(X.shape[0], nogil=True, schedule="static"):
+    for i in prange(X.shape[0], nogil=True, schedule="static", use_threads_if=shared):
         if stopped_at(&watch, i):
             continue
         keep[floating](&X[i, 0], keys[i], 0, X.shape[1], least, scale, &Y[i, 0])

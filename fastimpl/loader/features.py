@@ -15,7 +15,8 @@ def fetch_one_sided(plan):
     out = empty((n, store.d), np.float32)
     for part, wanted, where in zip(store.parts, rows, positions, strict=True):
         gather(part, wanted, where, out)
-    gather(out, copies[1], copies[0], out)
+    if copies.size:
+        gather(out, copies[1], copies[0], out)
     return Fetched(out, one_sided_trace(me, rows, store.row_bytes))
 
 
@@ -23,12 +24,17 @@ def fetch_one_sided(plan):
 def fetch_two_sided(plan):
     ((store, me, n, rows, positions, copies),) = plan_arguments(plan)
     out = empty((n, store.d), np.float32)
-    for p, part in enumerate(store.parts):
-        if p == me:
-            gather(part, rows[p], positions[p], out)
-            continue
-        packed = empty((len(rows[p]), store.d), store.dtype)  # by the owner
-        _features.copy_rows(as_bytes(part), rows[p], None, as_bytes(packed))
-        gather(packed, None, positions[p], out)
-    gather(out, copies[1], copies[0], out)
+    gather(store.parts[me], rows[me], positions[me], out)
+    remote = [p for p in store.ownership.parts if p != me]
+    if remote:
+        packed, first = empty((sum(len(rows[p]) for p in remote), store.d), store.dtype), 0
+        for p in remote:  # by the owner
+            last = first + len(rows[p])
+            _features.copy_rows(
+                as_bytes(store.parts[p]), rows[p], None, as_bytes(packed[first:last])
+            )
+            first = last
+        gather(packed, None, np.concatenate([positions[p] for p in remote]), out)
+    if copies.size:
+        gather(out, copies[1], copies[0], out)
     return Fetched(out, two_sided_trace(me, rows, store.row_bytes))

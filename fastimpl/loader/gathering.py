@@ -8,6 +8,8 @@ from fastimpl.loader import _features
 from refimpl._support.numpy_warnings import quiet
 from refimpl.loader.gathering import ROWS, gather_arguments, over_row_sums
 
+HALF = np.dtype(np.float16)
+
 
 @twin
 @quiet
@@ -30,7 +32,7 @@ def gather_rows(X, rows, scaling=None, dtype=None):
 
 def gather(X, rows, positions, out):
     """Write the rows of X (None: all in turn) to those positions (None: in turn) of `out`."""
-    if X.dtype == np.float16:
+    if X.dtype == HALF:
         _features.widen_rows(X.view(np.uint16), rows, positions, out)
     else:
         _features.copy_rows(as_bytes(X), rows, positions, as_bytes(out))

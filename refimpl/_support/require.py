@@ -17,6 +17,7 @@ from scipy.sparse import issparse as issparse  # for others too: require.isspars
 from refimpl.hints import Ids, Mask, Words
 
 FLOATS = (np.dtype(np.float32), np.dtype(np.float64))
+UNSIGNED = {np.dtype(f"int{n}"): (np.dtype(f"uint{n}"), 2 ** (n - 1)) for n in (32, 64)}
 WORD = 2**64  # keys and counters live modulo this
 
 
@@ -66,9 +67,10 @@ def instance(name: str, value: V, kinds: tuple[Any, ...], wanted: str) -> V:
 
 def integer(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return `value` as an int in [low, high], or raise."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
-    value = int(value)
+    if type(value) is not int:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+            raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
+        value = int(value)
     if value < low or (high is not None and value > high):
         bound = f"at least {low}" if high is None else f"in [{low}, {high}]"
         raise ValueError(f"{name} must be {bound}, got {shown(value)}")
@@ -94,12 +96,13 @@ def real(
     name: str, value: Any, low: float, *, strict: bool = False, high: float = math.inf
 ) -> float:
     """Return `value` as a finite float, at least (or above, if strict) `low`, at most `high`."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
-    try:
-        value = float(value)
-    except OverflowError:
-        value = math.inf
+    if type(value) is not float:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
+        try:
+            value = float(value)
+        except OverflowError:
+            value = math.inf
     if not math.isfinite(value) or value < low or (strict and value == low) or value > high:
         bound = f"above {low}" if strict else f"at least {low}"
         bound += "" if high == math.inf else f" and at most {high}"
@@ -117,6 +120,8 @@ def rate(name: str, value: Any) -> float:
 
 def choice(name: str, value: V, allowed: Collection[str]) -> V:
     """Return `value` if it is one of `allowed`, or raise."""
+    if type(value) is str and value in allowed:
+        return value
     plain = isinstance(value, np.str_) or type(value).__eq__ is str.__eq__  # compares as a str does
     if not isinstance(value, str) or not plain or value not in allowed:
         known = ", ".join(map(repr, allowed))
@@ -126,7 +131,7 @@ def choice(name: str, value: V, allowed: Collection[str]) -> V:
 
 def switch(name: str, value: V) -> V:
     """Return `value` if it is True or False, or raise."""
-    if not isinstance(value, bool | np.bool_):
+    if value is not True and value is not False and not isinstance(value, np.bool_):
         raise TypeError(f"{name} must be True or False, got {type(value).__name__}")
     return value
 
@@ -198,18 +203,25 @@ def floats(name: str, value: Any, shape: Sequence[int | None], dtype: Any = None
     With `dtype` given, the array must have just that dtype: no value is ever cast silently.
     """
     values = array(name, value)
-    if values.dtype not in FLOATS:
-        raise TypeError(f"{name} must be float32 or float64, got {values.dtype}")
-    if dtype is not None and values.dtype != dtype:
-        raise TypeError(
-            f"{name} must be {np.dtype(dtype)} like the other arrays, got {values.dtype}"
-        )
-    if values.ndim != len(shape) or any(
-        want is not None and want != got for want, got in zip(shape, values.shape, strict=True)
-    ):
+    own = values.dtype
+    if own not in FLOATS:
+        raise TypeError(f"{name} must be float32 or float64, got {own}")
+    if dtype is not None and own is not dtype and own != dtype:
+        raise TypeError(f"{name} must be {np.dtype(dtype)} like the other arrays, got {own}")
+    if not fits(values.shape, shape):
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
         raise ValueError(f"{name} must have shape ({wanted}), got {values.shape}")
     return plain(values)
+
+
+def fits(got: tuple[int, ...], shape: Sequence[int | None]) -> bool:
+    """Whether an array's shape is `shape`, in which None is any length."""
+    if len(got) != len(shape):
+        return False
+    for want, length in zip(shape, got, strict=True):  # noqa: SIM110 -- a generator is slower
+        if want is not None and want != length:
+            return False
+    return True
 
 
 def positive(name: str, value: Any, count: int) -> NDArray[np.float64]:
@@ -272,7 +284,12 @@ def ids(name: str, value: Any, low: int, high: int, dtype: type[Integer]) -> Vec
         return np.empty(0, dtype)  # whatever nothing is of
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got dtype {values.dtype}")
-    if values.min() < low or values.max() >= high:
+    unsigned, beyond = UNSIGNED.get(values.dtype, (None, 0))
+    if low == 0 and high <= beyond:  # a number below 0 is read as one from `beyond` on
+        fit = np.maximum.reduce(values.view(unsigned)) < high
+    else:
+        fit = np.minimum.reduce(values) >= low and np.maximum.reduce(values) < high
+    if not fit:
         raise ValueError(f"{name} must be in [{low}, {high})")
     return np.ascontiguousarray(values, dtype=dtype)
 

@@ -71,7 +71,7 @@ class TrainSettings(TypedDict, total=False):
     workers_a_step: int
     partition: Literal["whole", "local"]
     shuffle: float
-    eval_every: int
+    eval_every: int | Literal["auto"]
     eval_memory: int
     rng: Any
 

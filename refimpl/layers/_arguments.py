@@ -34,7 +34,8 @@ def matrix(name, A, backward):
     data = require.floats(f"{name}.data", A.data, (A.graph.e,))
     if transposes_itself(A):
         return data.dtype
-    if (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
+    itself = A.graph_t is A.graph and type(A.graph) is Graph  # as many rows as columns
+    if not itself and (A.graph_t.n_dst, A.graph_t.n_src) != (A.graph.n_src, A.graph.n_dst):
         raise ValueError(
             f"{name}.graph_t must have {A.graph.n_src} rows and {A.graph.n_dst} columns, "
             f"got {A.graph_t!r}"

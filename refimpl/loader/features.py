@@ -158,7 +158,8 @@ def plan_arguments(plan):
     pairs = zip(listed["rows"], sizes, strict=True)
     rows = tuple(require.ids("plan.rows", r, 0, k, np.int64) for r, k in pairs)
     positions = tuple(require.ids("plan.positions", p, 0, n, np.int64) for p in listed["positions"])
-    copies = np.stack([require.ids("plan.copies", c, 0, n, np.int64) for c in copies])
+    both = copies.reshape(-1) if copies.ndim == 2 else copies[0]  # else refused
+    copies = require.ids("plan.copies", both, 0, n, np.int64).reshape(2, -1)
     if list(map(len, rows)) != list(map(len, positions)):
         raise ValueError("plan.positions must be as long as plan.rows")
     to = np.concatenate([*positions, copies[0]])

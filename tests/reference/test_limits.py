@@ -153,3 +153,14 @@ def test_misaligned_arrays_are_copied_for_kernels():
     made = refimpl.Adjacency(A.graph, data, data, perm=data.view(np.int64))
     for array in (made.data, made.data_t, made.perm, require.floats("data", data, (None,))):
         assert array.flags.aligned
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, ">i4", ">i8"])
+@pytest.mark.parametrize("high", [5, 2**31, 2**33, 2**63])
+def test_an_id_below_0_is_refused_for_any_bound(dtype, high):
+    """A number below 0 is read as a large one without a sign: too large only below 2^31 or 2^63."""
+    ids = np.array([0, 1], dtype)
+    assert require.ids("ids", ids, 0, high, np.int64).tolist() == [0, 1]
+    ids[1] = -1
+    with pytest.raises(ValueError, match=r"ids must be in \[0, "):
+        require.ids("ids", ids, 0, high, np.int64)

@@ -16,6 +16,7 @@ from refimpl.lab.hints import Kept
 from refimpl.lab.training.methods import METHODS, MethodSettings, SampledGraph
 from refimpl.lab.training.models import MODELS, ModelSettings, Sage
 from refimpl.lab.training.settings import (
+    MOST,
     Check,
     Settings,
     choice,
@@ -36,9 +37,17 @@ CLASSIFIERS = ("dense", "layer")
 DECAYS = ("first", "all")
 MEASURES = ("score", "loss")
 PARTITIONS = ("whole", "local")
+AUTO = "auto"  # of eval_every
 SHUFFLE = 0.1  # where nobody says otherwise
 MEMORY, MEMORY_SHOWN = 2**30, "1GiB"  # of evaluation
 PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # classes themselves
+
+
+def _epochs_or_auto(name: str, value: Any) -> int | str:
+    """Return a number of epochs, or "auto", or raise."""
+    if isinstance(value, str):
+        return require.choice(name, value, (AUTO,))
+    return require.integer(name, value, 1, MOST)
 
 
 def _part(known: Mapping[str, type[Settings]], base: type[Settings]) -> Check:
@@ -109,8 +118,11 @@ class TrainConfig(Settings):
         validation nodes the loss is less noisy than the score.
     patience : int, optional
         Stop after this many epochs without improvement.
-    eval_every : int
-        Score the validation nodes after every `eval_every` epochs.
+    eval_every : int or "auto"
+        Score the validation nodes after every `eval_every` epochs. "auto": after the last epoch,
+        and after every E epochs. E is the smallest number for which training has at least 8 times
+        the multiply-adds of an evaluation. It follows from the sizes of the data set and the
+        settings, and is at most a quarter of `patience`.
     bias : bool
         Add a bias vector, initially zero, in every layer and in the classifier.
     dropout : float in [0, 1)
@@ -252,7 +264,14 @@ class TrainConfig(Settings):
         high=1,
         metavar="SHARE",
     )
-    eval_every: int = integer(1, "score the validation nodes after every E epochs", metavar="E")
+    eval_every: int | Literal["auto"] = custom(
+        1,
+        _epochs_or_auto,
+        "score the validation nodes after every E epochs. auto: after the last epoch, and so "
+        "often that training has at least 8 times the work of evaluation",
+        lambda text: text if text == AUTO else int(text),
+        "E|auto",
+    )
     eval_memory: int = size(
         MEMORY,
         "limit the memory of evaluation, in bytes or as 256MB or 1GiB. Rows that do not fit go "

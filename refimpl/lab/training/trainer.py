@@ -23,9 +23,10 @@ from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.hints import Comm, Weights
-from refimpl.lab.training.config import TrainConfig
+from refimpl.lab.training.config import AUTO, TrainConfig
 from refimpl.lab.training.divergence import check_step, check_weights
 from refimpl.lab.training.evaluation import Evaluation
+from refimpl.lab.training.evaluation_times import epochs_between
 from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.lab.training.progress import Progress
 from refimpl.lab.training.run import (
@@ -147,6 +148,7 @@ class Trainer:
         self.scored: tuple[Any, ...] = ()  # the nodes that the evaluation is of
         self.evaluation: Evaluation | Absent = None
         self.closed = False
+        self._every = 0  # epochs from one evaluation to the next, where the run chooses that
 
     __repr__ = showing("dataset", "config", "done", "closed")
 
@@ -239,7 +241,7 @@ class Trainer:
         state, val, config = self.state, self.dataset.val, self.config
         check_weights(state.weights, self.dataset, state.iterations)
         number, val_f1, val_loss = len(state.history) + 1, None, None
-        if val.size and number % config.eval_every == 0:
+        if val.size and self._scores_after(number):
             ((val_f1, val_loss),) = self._judged(state.weights, (val,), config.best_by == "loss")
         seconds = self.meter.seconds
         record = EpochRecord(number, state.iterations, loss, val_f1, **seconds, val_loss=val_loss)
@@ -253,6 +255,17 @@ class Trainer:
             earlier = len(state.history) - 1 - len(state.reads)  # when features were in memory
             state.reads += [asdict(ReadCounts())] * earlier + [asdict(self.reads_of_epoch()[0])]
         self._epoch_end = self._read_so_far()
+
+    def _scores_after(self, epoch: int) -> bool:
+        """Whether the validation nodes are scored after an epoch."""
+        every = self.config.eval_every
+        if every == AUTO:
+            if epoch >= self.config.epochs:
+                return True
+            every = self._every = self._every or epochs_between(
+                self.dataset, self.config, self.stack, self._evaluation((self.dataset.val,))
+            )
+        return epoch % every == 0
 
     def _better(self, record: EpochRecord) -> bool:
         """Whether an epoch is better than all before it; one that was not scored is not."""
