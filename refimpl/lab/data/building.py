@@ -21,7 +21,7 @@ from refimpl.lab.data.preparation import all_finite, check_finite, chosen_scalin
 from refimpl.lab.data.rows import typed_facts, write_induced, write_inner_types
 from refimpl.lab.data.sparse_features import DenseRows
 from refimpl.lab.data.splits import parts_of_few
-from refimpl.lab.data.streaming import MatrixFile, in_blocks, rows_from
+from refimpl.lab.data.streaming import MatrixFile, Streamed, in_blocks, rows_from
 from refimpl.lab.data.tables import warn_of_loops
 from refimpl.lab.data.typed import FILES, map_types
 from refimpl.lab.data.writing import (
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from refimpl.hints import FilePath, Mask, Positions
     from refimpl.lab.data.dataset import Dataset
     from refimpl.lab.data.rows import RowsFile
-    from refimpl.lab.data.streaming import Edges, Streamed
+    from refimpl.lab.data.streaming import Edges
     from refimpl.lab.hints import Scaling
 
 
@@ -86,12 +86,12 @@ class Target:
     progress: Any
     journal: Any = None
 
-    def write_any(self, source: Streamed | None, dataset: Dataset | None) -> None:
-        """Write what is Streamed, or else a Dataset."""
-        if source is None:
-            self.copy(dataset)
-        else:
+    def write_any(self, source: Streamed | Dataset) -> None:
+        """Write what is Streamed, or a Dataset."""
+        if isinstance(source, Streamed):
             self.write(source)
+        else:
+            self.copy(source)
 
     def copy(self, dataset: Dataset) -> None:
         """Write a Dataset."""

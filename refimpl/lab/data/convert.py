@@ -130,7 +130,7 @@ def convert(
     }
     asked = options | {"memory": memory, "feature_dtype": feature_dtype, "pack": pack}
     files = [] if features is None else [Path(features)]
-    streamed = dataset = None
+    found: Any = None  # Streamed, or a Dataset
     if not (isinstance(source, str) and source in BUILT_IN):
         files.append(path)
         name: Any = split if count is None else None  # a str or None
@@ -142,22 +142,22 @@ def convert(
             titles=titles,
             minus_one=minus_one,
         )
-        streamed = format_of(path, name).stream(path, request)
+        found = format_of(path, name).stream(path, request)
     identity = identity_of(asked | {"source": str(path)}, files, folder)
-    if streamed is None:
-        dataset = load_dataset(source, **options)
+    if found is None:
+        found = load_dataset(source, **options)
     say = say or (lambda line: None)
     with new_folder(folder, overwrite, partial(_resumed, identity, say)) as target.place:
         target.journal = Journal(target.place, identity)
         if target.journal.where:
             say(f"resumes a conversion that was interrupted: {target.journal.where}")
         try:
-            target.write_any(streamed, dataset)
+            target.write_any(found)
         except Untrusted as fault:
             say(f"begins anew instead: {fault}")
             target.journal.path.unlink()
             target.journal = Journal(target.place, identity)
-            target.write_any(streamed, dataset)
+            target.write_any(found)
 
 
 def _resumed(identity: dict[str, Any], say: Callable[[str], object], place: Path) -> bool:

@@ -60,7 +60,7 @@ def remove_leftovers(
     """
     if not path.parent.is_dir():
         return None
-    kept = None
+    kept: tuple[Path, int] | None = None
     start = f"{path.name}."
     names = [one.name for one in path.parent.iterdir() if one.name.startswith(start)]
     found = filter(None, (MARK.fullmatch(name.removeprefix(start)) for name in names))

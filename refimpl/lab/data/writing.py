@@ -105,7 +105,8 @@ def new_folder(
     require.switch("overwrite", overwrite)
     found = remove_leftovers(path, resumed)
     temporary, old = beside(path, secrets.token_hex(8))
-    lock, kept = None, found is not None
+    lock: int | None = None
+    kept = found is not None
     if found is not None:
         (temporary, lock), old = found, found[0].with_suffix(".old.tmp")
     try:
