@@ -79,9 +79,10 @@ def test_rows_are_moved_in_parts(tmp_path, memory, dtype, monkeypatch):
     rng = np.random.default_rng(1)
     X, row_of, told = rng.normal(size=(90, 7)).astype(dtype), rng.permutation(90), []
     np.save(tmp_path / "x.npy", X)
-    pack_rows(tmp_path / "x.npy", row_of.astype(np.int32), memory, told.append)
-    assert_array_equal(np.load(tmp_path / "x.npy")[row_of], X)
-    assert [path.name for path in tmp_path.iterdir()] == ["x.npy"]
+    paths = tmp_path / "x.npy", tmp_path / "packed.npy"
+    pack_rows(*paths, row_of.astype(np.int32), memory, told.append)
+    assert_array_equal(np.load(paths[1])[row_of], X)
+    assert {*tmp_path.iterdir()} == {*paths}
     assert told == sorted(told) and told[-1] == 1
 
 

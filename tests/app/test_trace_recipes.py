@@ -115,6 +115,16 @@ def test_the_permutation_on_the_page_is_the_kernels():
         assert values(entries["A^T[v, u]"])[k] == data[j] == 10 + j
 
 
+def test_the_cache_that_looks_ahead_evicts_what_the_page_says():
+    """The third window evicts row 2, and the fourth row 5: the fifth reads both again."""
+    row_in, reads = recorded("lookahead").result
+    assert [one.rows.tolist() for one in reads] == [[0, 1, 2, 3], [4, 5], [6, 7], [8], [2, 5]]
+    assert values(rows(last("lookahead", "slots"))["row in slot"]) == row_in.tolist()
+    assert last("lookahead", "counters") == {"rows asked for": 16, "rows read": 11}
+    uses = [rows(state).get("next use", []) for _, state in states("lookahead", "slots")]
+    assert [6, "unknown (2)", "unknown (2)", 7] in [values(cells)[3:] for cells in uses]
+
+
 def test_rows_of_the_transpose_fill_from_left_to_right():
     graph = six_nodes()
     placed = []

@@ -44,6 +44,7 @@ def test_no_step_that_is_shown_tells_nothing(recipe):
         ("cache", "fresh_iteration", {("vldb24:1", "5")}),
         ("pruning", "fresh_iteration", {("vldb24:1", "5")}),
         ("iteration", "message_flow_graphs", {("vldb24:1", "3")}),
+        ("lookahead", "read_windows", set()),
     ],
 )
 def test_a_page_begins_at_the_papers_first_line_that_runs_or_where_the_recipe_says(

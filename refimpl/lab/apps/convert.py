@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from refimpl._support.mpi_start import exit_status
 from refimpl._support.reprs import one_line
-from refimpl.lab.apps.errors import user_errors
+from refimpl.lab.apps.errors import Interrupted, Terminated, user_errors
 from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import run_options
 from refimpl.lab.apps.preparing import TABLES
@@ -18,6 +20,8 @@ from refimpl.lab.training.settings import parsed_size
 from refimpl.loader.packed import PackedFeatures
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from refimpl.lab.apps.option import Chosen, Options
 
 TAKEN = (*TABLES[1:], "setting", "split", "scaling", "verify")  # as train takes them
@@ -72,8 +76,8 @@ def convert_command(source: str, folder: str, given: Chosen, *, overwrite: bool)
         If the source, the options or the folder are at fault.
     """
     begin = perf_counter()
-    with user_errors(), Stages() as stages:
-        convert(source, folder, overwrite=overwrite, progress=stages.show, **given)
+    with user_errors(), _resumable(folder), Stages() as stages:
+        convert(source, folder, overwrite=overwrite, progress=stages.show, say=_say, **given)
     with user_errors():
         data = load_dataset(folder)
     size = sum(path.stat().st_size for path in Path(folder).iterdir())
@@ -84,3 +88,18 @@ def convert_command(source: str, folder: str, given: Chosen, *, overwrite: bool)
         f"{data.setting}{', packed' if isinstance(data.features, PackedFeatures) else ''}\n\n"
         f"wrote {one_line(folder)}: {size / 2**20:.1f} MiB in {perf_counter() - begin:.1f} s"
     )
+
+
+def _say(line: str) -> None:
+    print(one_line(line), flush=True)
+
+
+@contextmanager
+def _resumable(folder: str) -> Iterator[None]:
+    """Tell a user who stops the block how to resume."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        what = stop if isinstance(stop, Terminated) else "interrupted"
+        line = f"{what}; the same command resumes the conversion"
+        raise Interrupted(line, exit_status(stop)) from None

@@ -18,6 +18,7 @@ class Stages:
     def __init__(self) -> None:
         self.what: str | None = None
         self.bar: Any = bar(shown=False)
+        self.first = 0
 
     def __enter__(self) -> Self:
         return self
@@ -26,13 +27,16 @@ class Stages:
         self.bar.close()
 
     def show(self, what: str, share: float, count: int = 0, unit: str = "") -> None:
-        """Show that `share` of the stage called `what` is done, `count` rows or edges, say."""
+        """Show that `share` of the stage called `what` is done, `count` rows or edges, say.
+
+        What is done in the first call of a stage was done before: it has no part in the rate.
+        """
         if what != self.what:
             self.bar.close()
-            self.what = what
-            self.bar = bar(total=1, desc=what, bar_format=STAGE)
+            self.what, self.first = what, count
+            self.bar = bar(total=1, initial=share, desc=what, bar_format=STAGE)
         seconds = 0 if self.bar.disable else self.bar.format_dict["elapsed"]
         if unit and seconds:
-            rate = self.bar.format_sizeof(count / seconds)
+            rate = self.bar.format_sizeof((count - self.first) / seconds)
             self.bar.set_postfix_str(f"{rate} {unit}/s", refresh=False)
         self.bar.update(share - self.bar.n)

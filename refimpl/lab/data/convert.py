@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from refimpl._support import require
 from refimpl.lab.data.building import Target
 from refimpl.lab.data.dataset import SETTINGS
 from refimpl.lab.data.formats import BUILT_IN, Request, format_of
+from refimpl.lab.data.journal import Journal, Untrusted, identity_of, refused
 from refimpl.lab.data.loading import check_tables, load_dataset
 from refimpl.lab.data.tables import Chosen
 from refimpl.lab.data.writing import new_folder
@@ -44,6 +47,7 @@ def convert(
     pack: bool = False,
     overwrite: bool = False,
     progress: Callable[[str, float], object] | None = None,
+    say: Callable[[str], object] | None = None,
 ) -> None:
     """Write any data set as a folder of plain .npy files, which `load_dataset` opens in no time.
 
@@ -53,6 +57,9 @@ def convert(
     ``role.json``, names and classes in tables. Planetoid's, LINQS', geom-gcn's, Matrix Market's and
     NetworkX's files, and tables of edges with weights, are held whole. A `split` that is a number
     takes 20 bytes a node. O(n f + e log e) time. Not in the papers.
+
+    After a kill or Ctrl-C, a call with the same arguments and unchanged files resumes the work;
+    the folder is the same to the bit. Size, time and both ends of a file tell whether it changed.
 
     Parameters
     ----------
@@ -73,6 +80,9 @@ def convert(
     progress : callable, optional
         Called with what is being done, the share of it that is done, how many of its rows or edges
         are done, and "rows" or "edges".
+    say : callable, optional
+        Called with a sentence if a conversion to `folder` that was killed is resumed, or if it
+        is not and why.
 
     Raises
     ------
@@ -104,10 +114,25 @@ def convert(
         pack=pack,
         progress=progress or (lambda *told: None),
     )
-    path = require.path("source", source)
+    path, folder = require.path("source", source), require.path("folder", folder).absolute()
     check_tables(source, features, labels, columns, titles, minus_one)
-    streamed = None
+    options: dict[str, Any] = {
+        "rng": seed,
+        "scaling": scaling,
+        "setting": setting,
+        "split": split,
+        "features": features,
+        "labels": labels,
+        "columns": columns,
+        "titles": titles,
+        "minus_one": minus_one,
+        "verify": verify,
+    }
+    asked = options | {"memory": memory, "feature_dtype": feature_dtype, "pack": pack}
+    files = [] if features is None else [Path(features)]
+    found: Any = None  # Streamed, or a Dataset
     if not (isinstance(source, str) and source in BUILT_IN):
+        files.append(path)
         name: Any = split if count is None else None  # a str or None
         request = Request(
             seed,
@@ -117,23 +142,27 @@ def convert(
             titles=titles,
             minus_one=minus_one,
         )
-        streamed = format_of(path, name).stream(path, request)
-    if streamed is None:
-        dataset = load_dataset(
-            source,
-            rng=seed,
-            scaling=scaling,
-            setting=setting,
-            split=split,
-            features=features,
-            labels=labels,
-            columns=columns,
-            titles=titles,
-            minus_one=minus_one,
-            verify=verify,
-        )
-    with new_folder(folder, overwrite) as target.place:
-        if streamed is None:
-            target.copy(dataset)
-        else:
-            target.write(streamed)
+        found = format_of(path, name).stream(path, request)
+    identity = identity_of(asked | {"source": str(path)}, files, folder)
+    if found is None:
+        found = load_dataset(source, **options)
+    say = say or (lambda line: None)
+    with new_folder(folder, overwrite, partial(_resumed, identity, say)) as target.place:
+        target.journal = Journal(target.place, identity)
+        if target.journal.where:
+            say(f"resumes a conversion that was interrupted: {target.journal.where}")
+        try:
+            target.write_any(found)
+        except Untrusted as fault:
+            say(f"begins anew instead: {fault}")
+            target.journal.path.unlink()
+            target.journal = Journal(target.place, identity)
+            target.write_any(found)
+
+
+def _resumed(identity: dict[str, Any], say: Callable[[str], object], place: Path) -> bool:
+    """Say whether a folder that was left is resumed; tell the user why not."""
+    reason = refused(place, identity)
+    if reason:
+        say(f"begins anew; a conversion that was interrupted cannot be resumed: {reason}")
+    return reason is None

@@ -15,6 +15,7 @@ import numpy as np
 
 from refimpl._support import edge_sources
 from refimpl._support.sparse_matrices import check_node_count
+from refimpl.lab.data.journal import synced
 from refimpl.lab.data.rows import RowsFile
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class EdgeSorter:
     def add(self, blocks: Iterable[tuple[NDArray[Any], NDArray[Any]]]) -> None:
         """Take the edges of an iterable of (u, v), two integer arrays of one length each.
 
+        Edges are added to those in files that are there already.
+
         Raises
         ------
         TypeError, ValueError
@@ -81,6 +84,7 @@ class EdgeSorter:
                 for first in range(0, max(len(u), len(v)), self.block):
                     ends = (u[first : first + self.block], v[first : first + self.block])
                     self.parts.spread(self._keys(*(self._ids(one) for one in ends)))
+            synced(self.parts.handles)
 
     def _ids(self, ends: NDArray[Any]) -> Positions:
         ends = edge_sources.integers("an end of edges", ends)
@@ -97,29 +101,31 @@ class EdgeSorter:
         reverse = int(self.symmetric)
         return np.concatenate([u << 32 | v << 1, v << 32 | u << 1 | reverse])
 
-    def sorted(self) -> Iterator[Positions]:
-        """Yield the sorted keys without their last bits, some at a time, each once; remove them.
+    def sorted(self) -> Iterator[tuple[Path, Iterator[Positions]]]:
+        """Yield each file that has keys, and its sorted keys without their last bits.
+
+        There are some keys at a time, each once. The caller removes the file.
 
         Raises
         ------
         ValueError
             If `symmetric`, and an entry lacks its reverse.
         """
-        yield from self._sorted(self.parts)
+        for low, high, path in self.parts.files():
+            yield path, self._sorted(low, high, path)
 
-    def _sorted(self, parts: Parts) -> Iterator[Positions]:
-        for low, high, path in parts.files():
-            count = path.stat().st_size // KEY
-            if count <= self.most or high - low <= 2:
-                yield self._distinct(np.fromfile(path, np.int64))
-                path.unlink()
-                continue
-            inner = self._split(low, high, count)
-            with inner, path.open("rb") as file:
-                while len(keys := np.fromfile(file, np.int64, self.block)):
-                    inner.spread(keys)
-            path.unlink()
-            yield from self._sorted(inner)
+    def _sorted(self, low: int, high: int, path: Path) -> Iterator[Positions]:
+        count = path.stat().st_size // KEY
+        if count <= self.most or high - low <= 2:
+            yield self._distinct(np.fromfile(path, np.int64))
+            return
+        inner = self._split(low, high, count)
+        with inner, path.open("rb") as file:
+            while len(keys := np.fromfile(file, np.int64, self.block)):
+                inner.spread(keys)
+        for low, high, part in inner.files():
+            yield from self._sorted(low, high, part)
+            part.unlink()
 
     def _distinct(self, keys: Positions) -> Positions:
         keys.sort()
@@ -157,7 +163,7 @@ class Parts(ExitStack):
         self.handles: list[BinaryIO] = []
 
     def __enter__(self) -> Parts:
-        self.handles = [self.enter_context(path.open("xb")) for path in self.paths]
+        self.handles = [self.enter_context(path.open("ab")) for path in self.paths]
         return self
 
     def spread(self, keys: Positions) -> None:
@@ -176,27 +182,33 @@ class Parts(ExitStack):
         for low, high, path in zip(
             self.bounds, [*self.bounds[1:], self.high], self.paths, strict=True
         ):
-            if path.stat().st_size:
+            if path.exists() and path.stat().st_size:
                 yield int(low), int(high), path
             else:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
 
 def write_sorted(
     sorter: EdgeSorter,
     folder: Path,
     prefix: str = "",
-    progress: Callable[[float], object] | None = None,
+    progress: Callable[[float], object] = lambda share: None,
+    state: dict[str, Any] | None = None,
+    written: Callable[[RowsFile, Path], object] = lambda file, path: path.unlink(),
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Write the graph of an EdgeSorter; return arrays and facts as `RowsFile.finish` does.
 
-    `progress` is told of the share of it that is written.
+    `progress` is told of the share of it that is written. `written` is called after each file of
+    keys, with the file's path. `state` is what the RowsFile's `state` was after a file of keys
+    that is removed now, as are those before it.
     """
-    with RowsFile(folder, prefix, sorter.n) as file:
-        for entries in sorter.sorted():
-            file.append(entries >> 31, entries & (2**31 - 1))
-            if progress is not None:
-                progress(file.next_row / sorter.n)
+    with RowsFile(folder, prefix, sorter.n, state) as file:
+        progress(file.next_row / max(sorter.n, 1))
+        for path, blocks in sorter.sorted():
+            for entries in blocks:
+                file.append(entries >> 31, entries & (2**31 - 1))
+                progress(file.next_row / max(sorter.n, 1))
+            written(file, path)
         return file.finish()
 
 

@@ -6,6 +6,10 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 try:
     import fcntl
@@ -45,14 +49,18 @@ def beside(path: Path, mark: str) -> tuple[Path, Path]:
     return path.with_name(f"{path.name}.{mark}.tmp"), path.with_name(f"{path.name}.{mark}.old.tmp")
 
 
-def remove_leftovers(path: Path) -> None:
-    """Remove the folders beside `path` that killed processes left.
+def remove_leftovers(
+    path: Path, resumed: Callable[[Path], bool] | None = None
+) -> tuple[Path, int] | None:
+    """Remove the folders beside `path` that killed processes left, but for one to be resumed.
 
     A folder that a process still writes is locked and stays. If a process was killed between its
-    two renamings, the folder of before is put back to `path`.
+    two renamings, the folder of before is put back to `path`. Returns the first folder that
+    `resumed` is true of, if there is one, and the descriptor that locks it.
     """
     if not path.parent.is_dir():
-        return
+        return None
+    kept: tuple[Path, int] | None = None
     start = f"{path.name}."
     names = [one.name for one in path.parent.iterdir() if one.name.startswith(start)]
     found = filter(None, (MARK.fullmatch(name.removeprefix(start)) for name in names))
@@ -63,6 +71,10 @@ def remove_leftovers(path: Path) -> None:
             continue
         if old.is_dir() and not os.path.lexists(path):
             old.rename(path)
-        for folder in (temporary, old):
-            shutil.rmtree(folder, ignore_errors=True)  # no link is followed
+        if handle is not None and kept is None and resumed is not None and resumed(temporary):
+            kept, handle = (temporary, handle), None
+        else:
+            shutil.rmtree(temporary, ignore_errors=True)  # no link is followed
+        shutil.rmtree(old, ignore_errors=True)
         released(handle)
+    return kept

@@ -61,18 +61,18 @@ def packed_order(graph: Graph, train: Positions) -> Ids:
 
 
 def pack_rows(
-    path: Path, row_of: Ids, memory: int, progress: Callable[[float], object]
+    path: Path, packed: Path, row_of: Ids, memory: int, progress: Callable[[float], object]
 ) -> dict[str, Any]:
-    """Write the rows of a file of features anew: that of node v as row ``row_of[v]``.
+    """Write the rows of a file of features to another: that of node v as row ``row_of[v]``.
 
     Rows are first sorted into files without a name, one for each part of the rows, and then put in
     order part by part: everything is read and written twice, in blocks. A part takes `memory`
-    bytes, about, and all parts together the bytes of the features on storage.
+    bytes, about. The parts and `packed` together take the bytes of the features on storage.
 
     Parameters
     ----------
-    path : Path
-        Of a .npy file. There is nothing else of it afterwards.
+    path, packed : Path
+        Of a .npy file, and of the file to be.
     row_of : (n,) int32 array
         A permutation.
     memory : int
@@ -91,26 +91,25 @@ def pack_rows(
     of_part = max(memory // (2 * row_bytes), -(-n // MOST_PARTS), 1)
     with ExitStack() as opened:
         parts = [
-            opened.enter_context(tempfile.TemporaryFile(dir=path.parent))
+            opened.enter_context(tempfile.TemporaryFile(dir=packed.parent))
             for _ in range(0, n, of_part)
         ]
+        progress(0.0)
         for first in range(0, n, ROWS):
             part = row_of[first : first + ROWS] // of_part
             rows = X[first : first + ROWS]
             for one in np.unique(part):
                 parts[one].write(np.ascontiguousarray(rows[part == one]))
             progress(min(first + ROWS, n) / n / 2)
-        del X, rows
-        path.unlink()
-        with ArrayFile(path, dtype, tail) as file:
+        with ArrayFile(packed, dtype, tail) as file:
             for number, part in enumerate(parts):
                 begin = number * of_part
                 here = row_of[(row_of >= begin) & (row_of < begin + of_part)]  # by node
                 part.seek(0)
                 rows = np.fromfile(part, dtype).reshape(len(here), *tail)
-                packed = np.empty_like(rows)
-                packed[here - begin] = rows
-                file.append(packed)
+                ordered = np.empty_like(rows)
+                ordered[here - begin] = rows
+                file.append(ordered)
                 part.truncate(0)
                 progress((1 + (number + 1) / len(parts)) / 2)
             return file.finish()

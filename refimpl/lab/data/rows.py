@@ -34,15 +34,27 @@ class RowsFile:
         Of the names of the arrays.
     n : int
         Number of rows.
+    state : dict, optional
+        What `state` returned when files that are there already had their first entries.
     """
 
-    def __init__(self, folder: Path, prefix: str, n: int) -> None:
-        self.n, self.next_row, self.before, self.max_degree = n, 0, 0, 0
+    def __init__(
+        self, folder: Path, prefix: str, n: int, state: dict[str, Any] | None = None
+    ) -> None:
+        self.n = n
+        self.next_row, self.before, self.max_degree = 0, 0, 0
         self.self_loops = False
+        if state is not None:
+            self.next_row, self.before, self.max_degree = (
+                state["at"],
+                state["before"],
+                state["most"],
+            )
+            self.self_loops = state["self_loops"]
         self.files = {}
         with ExitStack() as stack:
             for name, dtype in (("indptr", np.int64), ("indices", np.int32)):
-                file = ArrayFile(folder / f"{prefix}{name}.npy", dtype)
+                file = ArrayFile(folder / f"{prefix}{name}.npy", dtype, state=state and state[name])
                 self.files[f"{prefix}{name}"] = stack.enter_context(file)
             self.stack = stack.pop_all()
         self.indptr, self.indices = self.files.values()
@@ -59,6 +71,17 @@ class RowsFile:
             self._begin_rows(int(rows[-1]), rows)
             self.indices.append(columns)
             self.self_loops = self.self_loops or bool(np.any(rows == columns))
+
+    def state(self) -> dict[str, Any]:
+        """Return how far the files are."""
+        return {
+            "at": self.next_row,
+            "before": self.before,
+            "most": self.max_degree,
+            "self_loops": self.self_loops,
+            "indptr": self.indptr.state(),
+            "indices": self.indices.state(),
+        }
 
     def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """End the files; return what meta.json says of them, and the facts about the graph."""

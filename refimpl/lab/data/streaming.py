@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -307,3 +307,11 @@ def in_blocks(array: NDArray[Any] | DenseRows) -> Iterator[NDArray[Any]]:
     step = max(1, AT_ONCE // max(1, array[:1].size))
     for first in range(0, len(array), step):
         yield array[first : first + step]
+
+
+def rows_from(first: int, blocks: Iterable[NDArray[Any]]) -> Iterator[NDArray[Any]]:
+    """Yield what some blocks of rows have from row `first` on."""
+    for block in blocks:
+        if first < len(block):
+            yield block[first:]
+        first = max(first - len(block), 0)

@@ -15,6 +15,7 @@ from refimpl._support import require
 from refimpl._support.whole_files import about, sync_folder
 from refimpl.graph import WeightedGraph
 from refimpl.lab.data.arrays import ArrayFile
+from refimpl.lab.data.journal import NAME as JOURNAL
 from refimpl.lab.data.leftovers import beside, held, released, remove_leftovers
 from refimpl.lab.data.rows import write_induced
 from refimpl.lab.data.sparse_features import DenseRows
@@ -83,11 +84,15 @@ def writer(folder: Path, arrays: dict[str, Any]) -> Write:
 
 
 @contextmanager
-def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
+def new_folder(
+    path: FilePath, overwrite: bool, resumed: Callable[[Path], bool] | None = None
+) -> Iterator[Path]:
     """Give a folder to write in, which stands at `path` once the block has ended without an error.
 
     What is at `path` is always whole, or nothing for the moment between two renamings. First the
-    folders are removed that killed processes left beside `path`: see `remove_leftovers`.
+    folders are removed that killed processes left beside `path`: see `remove_leftovers`. The
+    first that `resumed` is true of is given instead of a new one. With `resumed`, Ctrl-C
+    leaves the folder as a kill does.
 
     Raises
     ------
@@ -98,20 +103,29 @@ def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
     """
     path = require.path("folder", path).absolute()
     require.switch("overwrite", overwrite)
-    remove_leftovers(path)
-    check_free(path, overwrite)
+    found = remove_leftovers(path, resumed)
     temporary, old = beside(path, secrets.token_hex(8))
-    lock = None
+    lock: int | None = None
+    kept = found is not None
+    if found is not None:
+        (temporary, lock), old = found, found[0].with_suffix(".old.tmp")
     try:
-        temporary.mkdir()
-        lock = held(temporary)
+        check_free(path, overwrite)
+        kept = False
+        if found is None:
+            temporary.mkdir()
+            lock = held(temporary)
         yield temporary
         sync_folder(temporary)
         check_free(path, overwrite)
+        (temporary / JOURNAL).unlink(missing_ok=True)
         if path.exists():
             path.rename(old)
         temporary.rename(path)
         sync_folder(path.parent)
+    except KeyboardInterrupt:
+        kept = resumed is not None
+        raise
     except OSError as error:
         elsewhere = error.filename is not None and not str(error.filename).startswith(
             str(temporary)
@@ -120,7 +134,9 @@ def new_folder(path: FilePath, overwrite: bool) -> Iterator[Path]:
             raise
         raise about(path, error) from error
     finally:
-        for folder in (temporary, old):
+        if old.is_dir() and not os.path.lexists(path):
+            old.rename(path)  # the second renaming failed
+        for folder in (old,) if kept else (temporary, old):
             shutil.rmtree(folder, ignore_errors=True)
         released(lock)
 

@@ -97,7 +97,8 @@ def _show(known: dict[str, Recipe]) -> int:
     width = max(map(len, known))
     for name, recipe in known.items():
         print(f"{name:{width}}  {recipe.title}")
-        print(f"{'':{width}}  {', '.join(map(algorithm_text, recipe.algorithms))}")
+        papers = ", ".join(map(algorithm_text, recipe.algorithms))
+        print(f"{'':{width}}  {papers or 'not in the papers'}")
     return 0
 
 

@@ -289,7 +289,7 @@ byId("speed").addEventListener("change", () => {
     play();
   }
 });
-byId("about-text").textContent = `${trace.algorithms.join(", ")}. ${trace.about} ${trace.seed === null ? "" : `Seed ${trace.seed}.`}`;
+byId("about-text").textContent = `${trace.algorithms.map((name) => `${name}. `).join("")}${trace.about} ${trace.seed === null ? "" : `Seed ${trace.seed}.`}`;
 for (const panel of trace.panels) {
   byId("about-panels").append(element("dt", {}, panel.title), element("dd", {}, panel.help));
 }

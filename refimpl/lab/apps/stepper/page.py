@@ -208,7 +208,8 @@ def _where(recipe: Recipe, function: Function, step: Step) -> str:
                 marks.setdefault(id, []).append(numbers.replace("-", " to "))
     verb = {"call": "enters ", "line": "", "return": "back in "}[step.event]
     papers = [f"{algorithm_text(id)} line {' and '.join(n)}" for id, n in marks.items()]
+    unmarked = ["not a line of the paper"] if recipe.algorithms else []
     errata = [erratum.id for erratum in function.errata(step.line)]
     if papers and errata:
         papers[-1] += f" (erratum {', '.join(errata)})"
-    return ", ".join([f"{verb}{function.name}", *(papers or ["not a line of the paper"])])
+    return ", ".join([f"{verb}{function.name}", *(papers or unmarked)])

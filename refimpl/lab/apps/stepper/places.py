@@ -42,9 +42,10 @@ def step_at(recipe: Recipe, recording: Recording, place: str) -> int:
     if found is None:
         raise ValueError(f"a place is a line, such as 6, 6.2 or J4:6.2, got {place!r}")
     letters = {f"{LETTERS[id.split(':')[0]]}{id.split(':')[1]}": id for id in recipe.algorithms}
-    letter = found[1] or next(iter(letters))
+    letter = found[1] or next(iter(letters), "")
     if letter not in letters:
-        raise ValueError(f"{recipe.name} has lines of {', '.join(letters)}, got {place!r}")
+        known = ", ".join(letters) or "no paper"
+        raise ValueError(f"{recipe.name} has lines of {known}, got {place!r}")
     runs = runs_of(recording, letters[letter], int(found[2]))
     time = int(found[3] or 1)
     if time > len(runs):

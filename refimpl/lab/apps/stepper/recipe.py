@@ -48,7 +48,7 @@ class Recipe(NamedTuple):
         On the command line.
     title : str
     algorithms : tuple of str
-        Ids as "jpdc21:3": paper and number in docs/algorithms.toml.
+        Ids as "jpdc21:3": paper and number in docs/algorithms.toml. None: not in the papers.
     functions : dict of str to (str or None)
         "module:name" of each function to follow (a class: all its methods) -> the algorithm
         whose lines its bare marks are. Those that docs/algorithms.toml lists, and others of use.
