@@ -12,7 +12,7 @@ from refimpl.profiling import metered, timed
 _waiting: ContextVar[list | None] = ContextVar("kernels that wait", default=None)
 
 
-class chained:  # noqa: N801 -- used like a function
+class chained:
     """A block whose kernels wait for its end; what they write is not to be read in it."""
 
     def __enter__(self):
