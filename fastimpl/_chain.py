@@ -33,7 +33,8 @@ def run(part, kernel, *arguments):
     Parameters
     ----------
     part : str or None
-        One of `refimpl.profiling.PARTS`; None where the call records its time by itself.
+        One of `refimpl.profiling.PARTS`: "weights" where the BLAS may be called. None where the
+        call sees to its time, and to the threads of the BLAS, by itself.
     kernel : callable
         What it returns is lost.
     """
@@ -41,7 +42,10 @@ def run(part, kernel, *arguments):
     if calls is not None:
         calls.append((part, kernel, arguments))
         return
-    with one_blas_thread():
+    if part == "weights":
+        with one_blas_thread():
+            _at_once(part, kernel, arguments)
+    else:
         _at_once(part, kernel, arguments)
 
 
