@@ -12,7 +12,7 @@ from refimpl.profiling import metered, timed
 _waiting: ContextVar[list | None] = ContextVar("kernels that wait", default=None)
 
 
-class chained:  # noqa: N801 -- used like a function
+class chained:
     """A block whose kernels wait for its end; what they write is not to be read in it."""
 
     def __enter__(self):
@@ -33,7 +33,8 @@ def run(part, kernel, *arguments):
     Parameters
     ----------
     part : str or None
-        One of `refimpl.profiling.PARTS`; None where the call records its time by itself.
+        One of `refimpl.profiling.PARTS`: "weights" where the BLAS may be called. None where the
+        call sees to its time, and to the threads of the BLAS, by itself.
     kernel : callable
         What it returns is lost.
     """
@@ -41,7 +42,10 @@ def run(part, kernel, *arguments):
     if calls is not None:
         calls.append((part, kernel, arguments))
         return
-    with one_blas_thread():
+    if part == "weights":
+        with one_blas_thread():
+            _at_once(part, kernel, arguments)
+    else:
         _at_once(part, kernel, arguments)
 
 

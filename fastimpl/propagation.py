@@ -13,7 +13,7 @@ from fastimpl._trials import quicker
 from fastimpl._twin import twin
 from refimpl._support.bfloat16 import rounds
 from refimpl._support.row_block_products import alike, product_of_parts
-from refimpl._support.thread_limits import blas_was_loaded
+from refimpl._support.thread_limits import blas_was_loaded, one_blas_thread
 from refimpl.adjacency import Adjacency
 from refimpl.layers.dense import activate
 from refimpl.profiling import count, record
@@ -242,9 +242,9 @@ def _fused(graph, data, X, Y, M, B, C, transpose_b, bias, relu):
     if rounds(M):
         left = _propagation.rows_of_a_block(len(M)), M.shape[1]
         low = _memory(_right_size(B, transpose_b), left)
-    parts = _propagation.spmm_matmul(
-        graph.start, graph.end, graph.indices, data, X, Y, M, B, transpose_b, C, bias, relu, low
-    )
+    entries = graph.start, graph.end, graph.indices, data
+    with one_blas_thread():
+        parts = _propagation.spmm_matmul(*entries, X, Y, M, B, transpose_b, C, bias, relu, low)
     seconds, whole = perf_counter() - begin, sum(parts) or 1.0
     for part, share in zip(("aggregation", "weights"), parts, strict=True):
         record(part, seconds * share / whole)
