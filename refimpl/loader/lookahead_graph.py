@@ -178,7 +178,8 @@ class Growing:
     def __init__(self, minibatch: Minibatch, mode: SampleMode, batch_dependency: Int) -> None:
         self.minibatch, self.fanouts = minibatch, minibatch.fanouts
         self.shared, self.how = mode == "shared", (mode, batch_dependency)
-        self.nodes, self.hops = [minibatch.roots], []
+        self.nodes: list[Ids] = [minibatch.roots]
+        self.hops: list[Any] = []  # a Block each, or in the mode "shared" what it is made of
 
     def front(self) -> Ids:
         """Return the nodes that draw in the next hop."""

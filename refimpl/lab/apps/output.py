@@ -184,9 +184,15 @@ def _graph_reads(graph: LookaheadGraph | None, seconds: float) -> dict[str, Any]
     if graph is None:
         return {}
     counts, shares = graph.counts, graph.counts.shares(seconds)
-    found = {"asked": counts.asked, "pages": counts.rows, "bytes": counts.bytes}
-    found |= {"reading": counts.waiting, "hit_rate": shares["hit_rate"]}
-    return {"graph_reads": found | {"mib_a_second": shares["mib_a_second"]}}
+    found = {
+        "asked": counts.asked,
+        "pages": counts.rows,
+        "bytes": counts.bytes,
+        "reading": counts.waiting,
+        "hit_rate": shares["hit_rate"],
+        "mib_a_second": shares["mib_a_second"],
+    }
+    return {"graph_reads": found}
 
 
 def _loads(trainer: Trainer) -> dict[str, Any]:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from refimpl.block import MFG
     from refimpl.hints import Ids
     from refimpl.lab.training.run import Run
+    from refimpl.loader.lookahead_graph import LookaheadGraph
     from refimpl.samplers.neighbor import Minibatch
 
 
@@ -19,23 +20,24 @@ class GraphWindows:
     Parameters
     ----------
     run : Run
+    stored : LookaheadGraph
+        What is drawn from.
     ahead : int
         The first minibatch is of the step that comes this many steps later.
     """
 
-    def __init__(self, run: Run, ahead: int = 0) -> None:
-        self.run, self.begun = run, run.begun_by(ahead)
+    def __init__(self, run: Run, stored: LookaheadGraph, ahead: int = 0) -> None:
+        self.run, self.stored, self.begun = run, stored, run.begun_by(ahead)
         self.batches = -(-len(run.roots) // run.config.method.batch_size)  # in an epoch
         self.epoch = -1
         self.roots: list[Ids] = []
 
     def __call__(self, number: int) -> list[MFG]:
         """Return the minibatches of a window."""
-        run, settings = self.run, self.run.config.method
-        size = run.stored.window
+        settings, size = self.run.config.method, self.stored.window
         first = self.begun + number * size
         minibatches = [self.minibatch(count) for count in range(first, first + size)]
-        return run.stored.draw(minibatches, settings.sample_mode, settings.batch_dependency)
+        return self.stored.draw(minibatches, settings.sample_mode, settings.batch_dependency)
 
     def minibatch(self, count: int) -> Minibatch:
         """Return the minibatch with this count among those here; nothing is drawn."""

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from refimpl.lab.training.run import Run
+    from refimpl.loader.lookahead_graph import LookaheadGraph
     from refimpl.training.subgraph_pool import Turns
 
 MOST_WORKERS = 1024  # threads
@@ -221,7 +222,7 @@ def message_flow_graphs(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
     sample ahead end with ``close()``, or when the iterator is deleted.
     """
     if run.stored is not None:
-        yield from windows_of_graph(run, ahead)
+        yield from windows_of_graph(run, run.stored, ahead)
         return
     gnn, graph, settings, seed = run.gnn, run.graph, run.config.method, run.config.rng
     nodes = run.roots
@@ -248,13 +249,15 @@ def message_flow_graphs(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
         begun += len(numbers)
 
 
-def windows_of_graph(run: Run, ahead: int = 0) -> Generator[MFG, None, None]:
+def windows_of_graph(
+    run: Run, stored: LookaheadGraph, ahead: int = 0
+) -> Generator[MFG, None, None]:
     """Yield what `message_flow_graphs` yields; a thread draws a window while training works.
 
     One thread, whatever `workers` is: what waits for storage needs no processor. Windows of
     forward-only passes, which are `ahead`, are drawn when they are asked for.
     """
-    make = GraphWindows(run, ahead)
+    make = GraphWindows(run, stored, ahead)
     with Ahead(make, WITHOUT_END, workers=0 if ahead else 1, window=1) as windows:
         for _, mfgs in windows:
             yield from mfgs
