@@ -182,8 +182,10 @@ cdef Rounded rounded_pair(memory, const floating[:, :] B, const floating[:, :] S
 
 cdef void multiply_pair(
     const Rounded* low, int thread, int rows, int inner, const floating* A, int lda,  # IN
-    floating* C, Py_ssize_t c_step, Py_ssize_t c,  # OUT
-    floating* D, Py_ssize_t d_step, Py_ssize_t d  # OUT
+    floating* C,  # OUT
+    Py_ssize_t c_step, Py_ssize_t c,  # IN
+    floating* D,  # OUT
+    Py_ssize_t d_step, Py_ssize_t d  # IN
 ) noexcept nogil:
     """C = A B and D = A S on tiles, c and d columns wide, for what `rounded_pair` rounded."""
     cdef Packed packed

@@ -11,6 +11,8 @@ from refimpl import TrainConfig
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.evaluation_times import work_of
 
+pytestmark = pytest.mark.runs
+
 EPOCHS = 17
 
 
