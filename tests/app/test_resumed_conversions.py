@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -19,11 +20,10 @@ from refimpl.lab.data.convert import convert
 from refimpl.lab.data.journal import Journal, identity_of
 from refimpl.lab.data.writing import new_folder
 
-pytestmark = [
-    pytest.mark.runs,
-    pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
-    pytest.mark.skipif(os.name != "posix", reason="a folder is locked with flock"),
-]
+if os.name != "posix":
+    pytest.skip("a folder is locked with flock", allow_module_level=True)
+
+pytestmark = pytest.mark.runs
 CASES = {
     "ogb": {"pack": True},
     "ogb inductive": {"setting": "inductive", "feature_dtype": "float16"},
@@ -31,6 +31,13 @@ CASES = {
     "graphsaint/csr": {},
     "saved": {"pack": True, "feature_dtype": "float16"},
 }
+
+
+@pytest.fixture(autouse=True)
+def self_loops_are_ignored():
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "ignored .* self-loop")
+        yield
 
 
 @pytest.fixture(scope="module")
