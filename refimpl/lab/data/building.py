@@ -237,10 +237,10 @@ class Target:
             return write_array(self.place, "feature_rows", row_of)
 
         def pack() -> dict[str, Any]:
-            paths = [self.place / f"{name}.npy" for name in ("unpacked", "features")]
+            raw, packed = self.place / "unpacked.npy", self.place / "features.npy"
             told = self._rows_told(what, graph.n)
-            found = pack_rows(*paths, self._stored("feature_rows"), self.memory, told)
-            self.journal.drop(paths[0])
+            found = pack_rows(raw, packed, self._stored("feature_rows"), self.memory, told)
+            self.journal.drop(raw)
             return found
 
         rows = part("order of rows", order)
@@ -284,8 +284,8 @@ class Target:
         begin = state["at"]
 
         def told() -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-            seen = 0
-            for u, v in chain([((), ())], edges.blocks()):
+            seen, none = 0, np.empty(0, np.int64)
+            for u, v in chain([(none, none)], edges.blocks()):
                 seen += len(u)
                 if seen > begin:
                     yield u, v
