@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.distinct import distinct
 from refimpl._support.reprs import showing
 from refimpl.block import MFG, as_mfg, sources
 from refimpl.graph import Graph
@@ -133,7 +134,7 @@ class LookaheadGraph:
         some, pages = [], np.empty(0, np.int64)
         for one in growing:
             own = self.pages_of(one.reads())
-            both = np.union1d(pages, own)
+            both = distinct(np.concatenate([pages, own]))
             if some and len(both) > self.capacity:
                 yield some, pages
                 some, both = [], own

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refimpl._support.distinct import distinct
 from refimpl.loader.direct_reads import PAGE
 from refimpl.loader.lookahead import FREE, RowCache, Window
 from refimpl.loader.lookahead_features import ReadCounts, ReadFailed, opened
@@ -119,7 +120,7 @@ class PagedFile:
         lengths = last - first + 1
         behind = np.repeat(np.cumsum(lengths) - lengths, lengths)
         pages = np.repeat(first, lengths) + np.arange(len(behind)) - behind
-        return np.unique(pages[pages < self.whole])
+        return distinct(pages[pages < self.whole])
 
     def hold(self, pages: Positions) -> None:
         """Read the pages that are not in memory; the caller has the `lock` and reads them then.
