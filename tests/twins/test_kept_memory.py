@@ -12,7 +12,7 @@ from strategies import even_graph, power_law_graph
 import fastimpl
 import refimpl
 from fastimpl import _lending
-from fastimpl.samplers import options
+from fastimpl.samplers.edge import _nodes_with_edges
 
 MANY = 2**22
 FEW = 4096  # slots of a new table
@@ -81,5 +81,5 @@ def test_edges_need_no_table_where_no_node_is_isolated():
     for graph, length in ((even, 0), (hubs, np.count_nonzero(hubs.degrees()))):
         with threads(2):
             assert_twins("edge", graph, 3, b=50)
-        (first, *_), outcomes = _lending.kept_for(graph)[options._nodes_with_edges]
+        (first, *_), outcomes = _lending.kept_for(graph)[_nodes_with_edges]
         assert len(first) == length and outcomes == np.count_nonzero(graph.degrees())
