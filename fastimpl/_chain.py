@@ -16,7 +16,7 @@ class chained:
     """A block whose kernels wait for its end; what they write is not to be read in it."""
 
     def __enter__(self):
-        self._calls = []
+        self._calls: list = []
         self._token = _waiting.set(self._calls)
 
     def __exit__(self, kind, *_):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
-from refimpl.hints import Integers
 
-
-def distinct(values: Integers) -> np.ndarray:
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
     """Return each of some numbers once, ascending. O(k log k) time."""
     values = np.sort(values)
     new = np.ones(len(values), bool)

@@ -76,14 +76,14 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
         If an argument is not as above.
     """
     begin = require.integer("begin", begin, 0, 2**31)
-    minibatches = [
-        require.ids("minibatches", rows, 0, 2**31, np.int64)
-        for rows in require.listed("minibatches", minibatches, "arrays of rows")
+    listed = require.listed("minibatches", minibatches, "arrays of rows")
+    uses = [
+        require.ids("minibatches", rows, 0, 2**31, np.int64) << 31 | i
+        for i, rows in enumerate(listed)
     ]
-    uses = [rows << 31 | i for i, rows in enumerate(minibatches)]
     rows, first = np.divmod(np.sort(np.concatenate([np.empty(0, np.int64), *uses])), 2**31)
     new = np.diff(rows, prepend=-1) != 0
-    return Window(rows[new], begin + first[new], begin + len(minibatches))
+    return Window(rows[new], begin + first[new], begin + len(listed))
 
 
 def plan_arguments(cache, window, pinned, later):

@@ -131,7 +131,8 @@ class LookaheadGraph:
 
     def _together(self, growing):
         """Yield minibatches whose rows of the next hop fit in the cache together, and the pages."""
-        some, pages = [], np.empty(0, np.int64)
+        some: list[Growing] = []
+        pages: Positions = np.empty(0, np.int64)
         for one in growing:
             own = self.pages_of(one.reads())
             both = distinct(np.concatenate([pages, own]))

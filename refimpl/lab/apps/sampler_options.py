@@ -9,7 +9,7 @@ from refimpl.lab.apps.option import Option
 from refimpl.lab.training.methods import METHODS
 from refimpl.lab.training.methods.graph import WALK_LENGTH, scaled_sampler
 from refimpl.lab.training.settings import from_json, settings_of
-from refimpl.samplers.sampling import KERNELS
+from refimpl.samplers.nodes import KERNELS
 
 if TYPE_CHECKING:
     from refimpl.graph import Graph

@@ -10,7 +10,8 @@ from refimpl.lab.training.config import PARTS, TrainConfig, config_from
 from refimpl.lab.training.methods.graph import scaled_sampler
 from refimpl.lab.training.settings import settings_of, to_json
 from refimpl.samplers.frontier import frontier
-from refimpl.samplers.sampling import KERNELS, Sampler
+from refimpl.samplers.nodes import KERNELS
+from refimpl.samplers.sampling import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

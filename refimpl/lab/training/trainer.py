@@ -259,13 +259,14 @@ class Trainer:
     def _scores_after(self, epoch: int) -> bool:
         """Whether the validation nodes are scored after an epoch."""
         every = self.config.eval_every
-        if every == AUTO:
-            if epoch >= self.config.epochs:
-                return True
-            every = self._every = self._every or epochs_between(
-                self.dataset, self.config, self.stack, self._evaluation((self.dataset.val,))
-            )
-        return epoch % every == 0
+        if not isinstance(every, str):  # not "auto"
+            return epoch % every == 0
+        if epoch >= self.config.epochs:
+            return True
+        self._every = self._every or epochs_between(
+            self.dataset, self.config, self.stack, self._evaluation((self.dataset.val,))
+        )
+        return epoch % self._every == 0
 
     def _better(self, record: EpochRecord) -> bool:
         """Whether an epoch is better than all before it; one that was not scored is not."""

@@ -69,8 +69,8 @@ def slots_rows(
     new = plan["slots"].tolist() if "slots" in plan else []
     rows = {
         "row in slot": [
-            cell(*((None, None) if row == FREE else (row, row)), "gets a row" if s in new else "")
-            for s, row in enumerate(cache.row_in.tolist())
+            cell(row, row, "gets a row" if s in new else "")
+            for s, row in enumerate(None if row == FREE else row for row in cache.row_in.tolist())
         ]
     }
     if "next_use" in room:
