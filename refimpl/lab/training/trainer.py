@@ -23,7 +23,7 @@ from refimpl.lab.distributed.local import LocalIterations
 from refimpl.lab.distributed.parts import FeatureParts
 from refimpl.lab.distributed.team import Team
 from refimpl.lab.hints import Comm, Weights
-from refimpl.lab.training.config import AUTO, TrainConfig
+from refimpl.lab.training.config import TrainConfig
 from refimpl.lab.training.divergence import check_step, check_weights
 from refimpl.lab.training.evaluation import Evaluation
 from refimpl.lab.training.evaluation_times import epochs_between
