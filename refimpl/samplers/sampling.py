@@ -32,7 +32,7 @@ class Sampler:
     Parameters
     ----------
     kernel : str or callable
-        Which function draws the nodes: the name of a sampler of `refimpl.samplers`, such as
+        Which function draws the nodes: the name of a sampler of ``refimpl.samplers``, such as
         "pin_tile" (or with a hyphen), or a function of your own, called as
         ``kernel(graph, main, **options)`` or, if its third parameter is named so, as
         ``kernel(graph, main, probe, **options)``, that returns a NodeSample. `main` and `probe`
