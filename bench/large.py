@@ -10,8 +10,9 @@ data set are taken out of the page cache first. ``--score F1`` shows after how m
 reaches this validation score, and in how many seconds of training, evaluation apart. What a process
 reads from storage is counted by the operating system (``read_bytes`` of /proc/PID/io).
 
-``--mapped STEPS`` trains so many steps in torch in the same limit, with the features mapped
-(`bench.peers.mapped`): once with the system reading ahead, once without.
+``--mapped STEPS`` trains so many steps of GraphSAGE instead, in the same limit: with features and
+neighbours read ahead, and in torch with both mapped (`bench.peers.mapped`), once with the system
+reading ahead and once without.
 
 ``--convert SCALE`` writes a raw Kronecker graph of 2**SCALE nodes instead, and measures its
 conversion in the same way.
@@ -29,10 +30,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter, sleep
 
-from bench.command import Common, UsageError
+import fastimpl
+from bench.command import Common, UsageError, numbers
+from bench.figures.training import settings
 from bench.kronecker import write_kronecker
 from bench.markdown import head, line, span
 from bench.storage import forget, limited_group
+from bench.timing import elapsed
 from refimpl import load_dataset
 
 COMMON = Common()
@@ -68,13 +72,20 @@ def add_options(parser):
     parser.add_argument(
         "--mapped", type=int, metavar="STEPS", help="steps of torch on a mapped array"
     )
+    parser.add_argument("--ahead", type=int, default=1024, help="MiB of features, for --mapped")
+    parser.add_argument("--graph-ahead", type=int, default=1024, help="MiB of neighbours, as well")
+    parser.add_argument("--batch", type=int, default=1000, help="for --mapped")
+    parser.add_argument("--fanouts", type=numbers(int), default=[15, 10, 5], help="for --mapped")
+    parser.add_argument("--hidden", type=int, default=128, help="for --mapped")
     parser.add_argument("--python", help="interpreter that has torch, for --mapped")
     parser.add_argument("--convert", type=int, metavar="SCALE", help="convert 2**SCALE nodes")
 
 
 def report(options):
-    """Convert, or open and train; yield the table, a row when it is there."""
-    yield from trainings(options) if options.convert is None else conversion(options)
+    """Convert, or open and train; return the lines of the table, a row when it is there."""
+    if options.convert is not None:
+        return conversion(options)
+    return mapped(options) if options.mapped else trainings(options)
 
 
 def conversion(options):
@@ -97,8 +108,6 @@ def trainings(options):
     """Open and train; yield the table."""
     seconds = [opened(options.data) for _ in range(OPENINGS)]
     dataset = load_dataset(options.data)
-    if options.mapped and not options.python:
-        raise UsageError("--mapped needs --python, an interpreter that has torch")
     limit = f" Memory of a process: {options.limit} MiB." if options.limit else ""
     yield (
         f"{dataset.graph}, {dataset.features.shape[1]} features of {dataset.features.dtype}, "
@@ -117,23 +126,45 @@ def trainings(options):
             sizes = [f"{run[size] / 2**20:.0f}" for size in ("own", "all", "read")]
             cells = [f"`{row}`", *sizes, f"{run['wall']:.1f}", *parts, run["iterations"]]
             yield line([*cells, f"{run['val_f1']:.3f}", *reached(run["history"], options.score)])
-        if options.mapped:
-            yield ""
-            yield from mapped(options, run["settings"], group)
 
 
-def mapped(options, settings, group):
-    """Train in torch on a mapped array with the settings of a run; yield the table."""
-    asked = {name: settings[name] for name in ("fanouts", "hidden")}
-    asked |= {"batch": settings["batch_size"], "folder": options.data, "steps": options.mapped}
-    yield from head(["torch on a mapped array", "MiB read", "seconds", "median of a step"])
-    for readahead, name in ((True, "the system reads ahead"), (False, "it does not")):
-        words = json.dumps({**asked, "readahead": readahead})
-        command = [options.python, "-m", "bench.peers.mapped", words]
-        run = watched(command, group, Path(options.data))
-        seconds = json.loads(run["text"])
-        cells = [f"{run['read'] / 2**20:.0f}", f"{sum(seconds):.1f}"]
-        yield line([name, *cells, f"{statistics.median(seconds):.2f}"])
+def mapped(options):
+    """Train some steps with features and neighbours on storage; yield the table."""
+    if not options.python:
+        raise UsageError("--mapped needs --python, an interpreter that has torch")
+    asked = {"folder": options.data, "steps": options.mapped, "batch": options.batch}
+    asked |= {"fanouts": options.fanouts, "hidden": options.hidden}
+    memory = {"memory": options.ahead * 2**20, "graph_memory": options.graph_ahead * 2**20}
+    torch = [options.python, "-m", "bench.peers.mapped"]
+    ways = {
+        "look-ahead": ([sys.executable, "-m", "bench.large"], {**asked, **memory}),
+        "torch, mapped": (torch, {**asked, "readahead": False}),
+        "torch, mapped, the system reads ahead": (torch, {**asked, "readahead": True}),
+    }
+    graph = load_dataset(options.data).graph
+    yield f"{graph}, batches of {options.batch}, fan-outs {options.fanouts}, {options.limit} MiB."
+    yield ""
+    yield from head(["", "MiB read", "memory of its own, MiB", "first step", "mean of a step"])
+    with limited_group(options.limit) as group:
+        for name, (command, words) in ways.items():
+            run = watched([*command, json.dumps(words)], group, Path(options.data))
+            seconds = json.loads(run["text"].splitlines()[-1])
+            sizes = [f"{run[size] / 2**20:.0f}" for size in ("read", "own")]
+            yield line([name, *sizes, f"{seconds[0]:.1f}", f"{statistics.mean(seconds):.2f}"])
+
+
+def steps_ahead(folder, steps, batch, fanouts, hidden, memory, graph_memory):
+    """Train some steps with features and neighbours read ahead; return the seconds of each."""
+    dataset = fastimpl.load_dataset(folder)
+    shared = {"hidden": hidden, "batch_size": batch}
+    config = settings("neighbor", layers=len(fanouts), fanouts=tuple(fanouts), **shared)
+    loader = fastimpl.loader
+    with (
+        loader.LookaheadFeatures(Path(folder, "features.npy"), memory) as features,
+        loader.LookaheadGraph(dataset.graph, graph_memory) as graph,
+        fastimpl.make_trainer(dataset, config, features=features, graph=graph) as trainer,
+    ):
+        return [elapsed(trainer.step) for _ in range(steps)]
 
 
 def reached(history, score):
@@ -235,3 +266,7 @@ def read_of(process):
     return next(
         (int(entry[12:]) for entry in text.splitlines() if entry.startswith("read_bytes: ")), 0
     )
+
+
+if __name__ == "__main__":
+    print(json.dumps(steps_ahead(**json.loads(sys.argv[1]))))
