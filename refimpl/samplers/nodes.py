@@ -17,8 +17,11 @@ Kernel = TypeVar("Kernel", bound=Callable)
 
 
 def sampler(kernel: Kernel) -> Kernel:
-    """Enter a function in the table of samplers; return the function."""
-    KERNELS[kernel.__name__] = kernel
+    """Enter a function in the table of samplers, unless its name is there; return the function.
+
+    A stepper that runs a copy of a sampler's source changes no table.
+    """
+    KERNELS.setdefault(kernel.__name__, kernel)
     return kernel
 
 

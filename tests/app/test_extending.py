@@ -202,7 +202,7 @@ def test_what_is_no_sample_is_refused(gnn):
 def test_hyphens_and_underscores():
     assert Sampler("pin-tile", m=2, n=4, eta=2.0) == Sampler("pin_tile", m=2, n=4, eta=2.0)
     assert refimpl.scaled_sampler(GRAPH, "random-walk").name == "random_walk"
-    with pytest.raises(ValueError, match="kernel must be one of 'frontier'"):
+    with pytest.raises(ValueError, match="kernel must be one of .*'frontier'"):
         Sampler("pin tile", m=2, n=4)
 
 

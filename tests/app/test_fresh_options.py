@@ -59,5 +59,5 @@ def test_help_says_where_an_option_applies():
     assert "; only for methods layer, fresh, neighbor, gas, " in helps["batch_size"]
     assert "(default: layer: 25,10,10,..; fresh and neighbor: 20,15,10,10,..; " in helps["fanouts"]
     assert "(default: 256MiB)" in helps["buffer"]
-    free = "--features-in, --memory, --evict, --rounds, --eval-memory, --pool, --background"
-    assert f"{free}, --workers and --draw-all" in helps["resume"]
+    free = "--evict, --graph-in, --graph-memory, --rounds, --eval-memory, --pool, --background"
+    assert f"--features-in, --memory, {free}, --workers and --draw-all" in helps["resume"]

@@ -96,6 +96,7 @@ def test_commands_run(page, tmp_path, monkeypatch, capsys):
             todo = [command for command in todo if "cora" not in command]
     for name, text in captioned(page).items():
         if name.endswith(".toml"):
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name).write_text(text)
     if page == "predict":
         sp.save_npz("adj.npz", sp.csr_array(np.array([[0, 1], [1, 0]])))

@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from refimpl.lab.apps import plots
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.errors import UserError
 from refimpl.lab.apps.results import LOCK, results_in
+from refimpl.lab.data.convert import convert
 
 TRAIN = ["train", "--data", "karate", "--hidden", "8", "--epochs", "1"]
 RUN_FILES = ("metrics.json", "history.csv", "checkpoint.npz", "model.npz", "curve.png")
@@ -224,10 +226,13 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 @pytest.mark.runs
 @pytest.mark.parametrize("number", SIGNALS)
-def test_a_signal_leaves_nothing_of_a_conversion(tmp_path, number):
+def test_a_signal_leaves_a_conversion_that_is_resumed(tmp_path, number):
     status, err = stopped(tmp_path, number, "convert", "karate", "data")
     assert status == 128 + number and err.startswith("minibatch-gnn: ")
-    assert list(tmp_path.iterdir()) == []
+    (left,) = tmp_path.iterdir()
+    assert re.fullmatch(r"data\.[0-9a-f]{16}\.tmp", left.name)
+    convert("karate", tmp_path / "data")
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 @pytest.mark.runs

@@ -1,6 +1,6 @@
 """V Fig 14: the share of rows that each policy of the cache saves."""
 
-from bench.figures.experiment import ABOUT, graded, ranked, verdict
+from bench.figures.experiment import ABOUT, crossed, graded, ranked, verdict
 from bench.figures.plotting import Bars
 from bench.figures.result_rows import groups_of, medians, pick, spread_of, tabled, values_of
 from bench.figures.row_counts import rules_of, shares_saved
@@ -11,11 +11,16 @@ PRINTED = ABOUT["V-fig14"]["printed"]  # V section 7.4, means over the two graph
 BEST = "with performance"
 
 
+def cells(lab):
+    """Return a run for each rule of a full buffer and each pair of widths."""
+    if not 1 <= lab.sizes["counted"] <= lab.sizes["iterations"]:
+        raise UserError("--size counted must be at least 1, and at most the size iterations")
+    return crossed(lab, [{"overflow": ["wrap", "drop"], "d,h": "@widths"}])
+
+
 def measure(lab, cell):
     """Return a row for each policy."""
     sizes = lab.sizes
-    if not 1 <= sizes["counted"] <= sizes["iterations"]:
-        raise UserError("--size counted must be at least 1, and at most the size iterations")
     if lab.data is None:  # a power law, and the share of its nodes that is trained on
         graph = made_graph(sizes["nodes"], sizes["degree"])
         roots = drawn_roots(graph.n, int(sizes["roots"] * graph.n))

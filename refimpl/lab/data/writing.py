@@ -134,7 +134,7 @@ def new_folder(
             raise
         raise about(path, error) from error
     finally:
-        if old.is_dir() and not os.path.lexists(path):
+        if os.path.lexists(old) and not os.path.lexists(path):
             old.rename(path)  # the second renaming failed
         for folder in (old,) if kept else (temporary, old):
             shutil.rmtree(folder, ignore_errors=True)
