@@ -92,7 +92,7 @@ def test_a_sentence_leads_to_its_step(visit, site):
             assert found.evaluate("window.kept") is True
             wait_in_view(page, name)
         page.is_quiet()
-    assert {name for name, _ in led} == set(RECIPES)
+    assert {name for name, _ in led} == {name for name, one in RECIPES.items() if one.algorithms}
     recipe = RECIPES["pin_tile"]
     assert ("pin_tile", str(step_at(recipe, recipe.record(), "J3:23.2") + 1)) in led
 
