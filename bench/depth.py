@@ -2,8 +2,8 @@
 
 `read_rows` reads rows that lie on different pages, ascending, past the system's cache, with each
 number of reads under way. fio (https://fio.readthedocs.io) reads random pages of 4 KiB of the same
-file in as many threads. Both take turns; MiB/s count the pages read. The rows are compared with the
-file once.
+file in as many threads. Both take turns; MiB/s count the pages read. In each round some rows are
+compared with the file.
 """
 
 import json
@@ -99,7 +99,7 @@ def check(path, rows, cache):
 
 
 def fio(path, depth, seconds):
-    """Return the MiB/s of random pages, read in so many threads."""
+    """Return the MiB/s that fio reads of random pages, with `depth` threads."""
     words = ["fio", "--name=pages", f"--filename={path}", "--readonly", "--rw=randread"]
     words += [f"--bs={PAGE}", "--direct=1", "--ioengine=psync", "--thread", f"--numjobs={depth}"]
     words += ["--time_based", f"--runtime={seconds}", "--group_reporting", "--output-format=json"]

@@ -1,8 +1,8 @@
-"""Steps of GraphSAGE in torch whose features are a mapped array of a folder of `convert`.
+"""Steps of GraphSAGE in torch, with the features of a folder of `convert` mapped.
 
 Run by an interpreter that has torch: ``python -m bench.peers.mapped JSON``. Neighbours are sampled
-by fastimpl, so that only the gathering of features and the layers are torch's. The answer is a line
-of JSON: the seconds of each step.
+by fastimpl from the mapped graph; gathering features and the layers are torch's. The answer is a
+line of JSON: the seconds of each step.
 """
 
 import json
@@ -48,7 +48,7 @@ def means(block):
 def main(folder, steps, batch, fanouts, hidden, readahead):
     """Train; return the seconds of each step.
 
-    Unless `readahead`, the system is told that pages are read at random.
+    Without `readahead` the system is told that pages of features are read at random.
     """
     dataset = fastimpl.load_dataset(folder)
     mapped = open_features(Path(folder, "features.npy"), readahead=readahead)
