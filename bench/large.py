@@ -11,8 +11,8 @@ reaches this validation score, and in how many seconds of training, evaluation a
 reads from storage is counted by the operating system (``read_bytes`` of /proc/PID/io).
 
 ``--mapped STEPS`` trains STEPS steps of GraphSAGE instead, each contestant in the same limit. One
-reads features and neighbours ahead. The other is torch with both mapped (`bench.peers.mapped`): once
-the system reads ahead around pages of features, once it does not. Neighbours are mapped as
+reads features and neighbours ahead. The other is torch with both mapped (`bench.peers.mapped`):
+once the system reads ahead around pages of features, once it does not. Neighbours are mapped as
 `load_dataset` maps them, so the system always reads ahead around their pages.
 
 ``--convert SCALE`` writes a raw Kronecker graph of 2**SCALE nodes instead, and measures its
