@@ -134,7 +134,8 @@ def test_the_sampler_is_a_twin(monkeypatch):
     """`sampler_twin` accepts it; the reference draws what the script does, and is registered."""
     code = captioned("add_a_sampler")
     made = run_examples("add_a_sampler", monkeypatch)
-    monkeypatch.setitem(KERNELS, "uniform_nodes", None)  # it is registered on the page alone
+    monkeypatch.setitem(KERNELS, "uniform_nodes", None)
+    del KERNELS["uniform_nodes"]  # it is registered on the page, and for the page alone
     loaded = {}
     for name in ("refimpl.samplers", "fastimpl.samplers._", "fastimpl.samplers"):
         name = f"{name}uniform_nodes" if name.endswith("_") else f"{name}.uniform_nodes"
