@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import interrupted
 from numpy.testing import assert_array_equal
 
 import refimpl
@@ -318,33 +318,6 @@ def test_other_bad_arguments_of_draw_are_refused(gnn, folder):
             stored.draw([], "other")
         with pytest.raises(ValueError, match="batch_dependency must be 1 where"):
             stored.draw(minibatch(graph), batch_dependency=2)
-
-
-def interrupted(function, number, *places):
-    """Call a function; the line with that number, of those run in some files, is interrupted.
-
-    Return whether there was such a line.
-    """
-    left = number
-
-    def line(frame, event, argument):
-        nonlocal left
-        if event == "line":
-            left -= 1
-            if left < 0:
-                sys.settrace(None)
-                raise KeyboardInterrupt
-        return line
-
-    before = sys.gettrace()
-    sys.settrace(lambda frame, *_: line if frame.f_code.co_filename.endswith(places) else None)
-    try:
-        function()
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
 
 
 @pytest.mark.runs
