@@ -189,8 +189,10 @@ class PagedFile:
         self._right = True
 
     def close(self) -> None:
-        """Close the file; may be called again."""
-        self._closing()
+        """Close the file once no thread reads it; may be called again."""
+        self.own_process()
+        with self.lock:
+            self._closing()
 
 
 def reserved(size):

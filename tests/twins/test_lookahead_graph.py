@@ -3,6 +3,8 @@
 import errno
 import os
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor, TimeoutError
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -338,6 +340,28 @@ def test_a_draw_that_ctrl_c_ends_leaves_no_wrong_neighbour(gnn, folder):
             same(drawn()[0], right)
         number += 1
     assert number > 30
+
+
+def test_a_file_that_a_thread_reads_is_closed_afterwards(gnn, folder):
+    graph, begun, may_end = gnn.load_dataset(folder).graph, threading.Event(), threading.Event()
+    stored = opened(gnn, graph, 27)
+    read, (one,) = stored.file.read_rows, minibatch(graph)
+
+    def slow(*how):
+        begun.set()
+        may_end.wait()
+        return read(*how)
+
+    stored.file.read_rows = slow
+    with ThreadPoolExecutor(2) as threads:
+        drawn = threads.submit(stored.draw, [one])
+        begun.wait()
+        closed = threads.submit(stored.close)
+        with pytest.raises(TimeoutError):
+            closed.result(0.1)
+        may_end.set()
+        same(drawn.result()[0], one.drawn_whole(gnn))
+        closed.result()
 
 
 def test_address_space_that_cannot_be_had_is_memory_that_is_lacking():
