@@ -46,8 +46,9 @@ def draw_arguments(stored, minibatches, mode, batch_dependency):
     for one in require.listed("minibatches", minibatches, "Minibatches"):
         if not isinstance(one, Minibatch):
             raise TypeError(f"minibatches must hold Minibatches, got {type(one).__name__}")
-        _, *own = require.record("minibatches", one, Minibatch)
-        found.append(Minibatch(*mfg_arguments(stored._graph, *own, mode, kappa)[:6]))
+        _, roots, fanouts, seed, epoch, batch = require.record("minibatches", one, Minibatch)
+        own = mfg_arguments(stored._graph, roots, fanouts, seed, epoch, batch, mode, kappa)
+        found.append(Minibatch(*own[:6]))
     if len({len(one.fanouts) for one in found}) > 1:
         raise ValueError("minibatches must have equally many fan-outs")
     return stored, found, mode, kappa

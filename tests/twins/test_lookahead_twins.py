@@ -281,8 +281,8 @@ def test_an_interrupted_window_leaves_no_wrong_row(gnn, tmp_path, evict, step):
             ahead.expect(window_of([some[0]], 0))
             ahead.finish()
 
-            def second(ahead=ahead, window=window_of([some[1]], 1)):
-                ahead.expect(window)
+            def second(ahead=ahead, rows=some[1]):
+                ahead.expect(window_of([rows], 1))
 
             more = interrupted(second, number, *places)
             for rows in some:
