@@ -45,15 +45,16 @@ def cache_read(rows, slots, *, computed=None):
 def _joins(rows, slots, computed):
     """Return whether `read_arguments` would change nothing, if `slots` are in range.
 
-    The kernel finds out whether they are.
+    The kernel, which is called if there is something to read, finds out whether they are.
     """
     return (
         type(rows) is type(slots) is type(computed) is np.ndarray
         and slots.dtype == np.int32
         and slots.ndim == 1
+        and slots.size > 0
         and rows.dtype == computed.dtype in require.FLOATS
         and rows.ndim == computed.ndim == 2
-        and rows.shape[1] == computed.shape[1]
+        and rows.shape[1] == computed.shape[1] > 0
         and all(map(require.is_plain, (rows, slots, computed)))
     )
 

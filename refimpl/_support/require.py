@@ -284,7 +284,7 @@ def ids(name: str, value: Any, low: int, high: int, dtype: type[Integer]) -> Vec
         return np.empty(0, dtype)  # whatever nothing is of
     if values.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers, got dtype {values.dtype}")
-    unsigned, beyond = UNSIGNED.get(values.dtype, (values.dtype, 0))
+    unsigned, beyond = UNSIGNED.get(values.dtype, (values.dtype, -1))
     if low == 0 and high <= beyond:  # a number below 0 is read as one from `beyond` on
         fit = np.maximum.reduce(values.view(unsigned)) < high
     else:

@@ -142,15 +142,13 @@ class LookaheadFeatures:
             )
         capacity = min((memory - 4 * n) // (self.row_bytes + OF_A_SLOT), max(n, 1))
         self.evict = require.choice("evict", evict, tuple(CACHES))
-        self.rows = CACHES[evict](n, capacity)
         self.cache = np.empty((capacity, d), X.dtype)
         self.counts = ReadCounts()
         self.clock = 0  # the number behind the last minibatch that was expected
         self._file = opened(self.path)
         self._closing = weakref.finalize(self, os.close, self._file)
         self._reading: Future | None = None
-        self._state = np.zeros(capacity, np.uint8)  # of each slot
-        self._coming = self._unused = np.empty(0, np.int64)  # slots: being read; read, not used
+        self._empty(capacity)
         self._thread, self._process = _thread(), os.getpid()
 
     __repr__ = showing("path", "shape", "dtype", "depth", "window", "evict")
@@ -159,6 +157,12 @@ class LookaheadFeatures:
     def capacity(self) -> int:
         """Rows that the cache can hold."""
         return self.rows.capacity
+
+    def _empty(self, capacity):
+        self.rows = CACHES[self.evict](self.shape[0], capacity)
+        self._state = np.zeros(capacity, np.uint8)  # of each slot
+        self._coming = self._unused = np.empty(0, np.int64)  # slots: being read; read, not used
+        self._right = True  # whether all these are right: not while `expect` changes them
 
     def bytes_for(self, rows: int) -> int:
         """Return the bytes that a cache of `rows` rows takes, with its tables."""
@@ -178,6 +182,7 @@ class LookaheadFeatures:
             raise ValueError(f"the features of {self.path} must be open, and are closed")
         self.finish()
         self._leave_behind(window if pinned is None else pinned, window)
+        self._right = False
         reads = self.rows.plan(window, pinned, later)
         self.clock = max(self.clock, window.end)
         self.counts.asked += len(window.rows)
@@ -187,6 +192,7 @@ class LookaheadFeatures:
         except BaseException:
             self._forget()
             raise
+        self._right = True
 
     def _leave_behind(self, *known):
         """Count the rows that nobody asked for, and that none of the `known` windows needs."""
@@ -222,7 +228,12 @@ class LookaheadFeatures:
         self.counts.bytes += size
 
     def _own_thread(self):
-        """Begin anew in a forked child, where nobody reads what the parent began."""
+        """Begin anew in a forked child, where nobody reads what the parent began.
+
+        Forget all rows if `expect` was interrupted.
+        """
+        if not self._right:
+            self._empty(self.capacity)
         if self._process != os.getpid():
             self._reading, self._thread, self._process = None, _thread(), os.getpid()
             self._forget()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.argument_checks import checked_by
 from refimpl._support.distinct import distinct
 from refimpl._support.reprs import showing
 from refimpl.block import MFG, as_mfg, sources
@@ -23,13 +24,34 @@ from refimpl.graph.csr import checked
 from refimpl.hints import Ids, Int, Positions, SampleMode
 from refimpl.loader.lookahead_features import ReadCounts
 from refimpl.loader.paged_file import PagedFile
-from refimpl.samplers.neighbor import Minibatch, with_rows_before
+from refimpl.samplers.neighbor import (
+    MODES,
+    Minibatch,
+    dependency_argument,
+    mfg_arguments,
+    with_rows_before,
+)
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 ENTRY = 4  # bytes of a neighbour in the file
 FACTS = ("symmetric", "self_loops", "max_degree")  # about a graph, where they are known
+
+
+def draw_arguments(stored, minibatches, mode, batch_dependency):
+    """Check the arguments of `LookaheadGraph.draw`; return them, the minibatches in its graph."""
+    require.choice("mode", mode, MODES)
+    kappa, found = dependency_argument(mode, batch_dependency), []
+    for one in require.listed("minibatches", minibatches, "Minibatches"):
+        if not isinstance(one, Minibatch):
+            raise TypeError(f"minibatches must hold Minibatches, got {type(one).__name__}")
+        _, roots, fanouts, seed, epoch, batch = require.record("minibatches", one, Minibatch)
+        own = mfg_arguments(stored._graph, roots, fanouts, seed, epoch, batch, mode, kappa)
+        found.append(Minibatch(*own[:6]))
+    if len({len(one.fanouts) for one in found}) > 1:
+        raise ValueError("minibatches must have equally many fan-outs")
+    return stored, found, mode, kappa
 
 
 class LookaheadGraph:
@@ -94,6 +116,7 @@ class LookaheadGraph:
         """Pages that the cache can hold."""
         return self.file.pages.capacity
 
+    @checked_by(draw_arguments)
     def draw(
         self,
         minibatches: Sequence[Minibatch],
@@ -116,6 +139,8 @@ class LookaheadGraph:
 
         Raises
         ------
+        TypeError, ValueError
+            If an argument is not as above.
         TooManyPages
             A ValueError: the rows that one of them needs in a hop do not fit in the cache.
         ReadFailed

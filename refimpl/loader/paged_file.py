@@ -81,14 +81,14 @@ class PagedFile:
                 f"{self.bytes_for(1)} bytes, got {memory}"
             )
         self.pages = RowCache(self.whole, min(capacity, max(self.whole, 1)))
-        space = _reserved(max(size, 1))
+        space = reserved(max(size, 1))
         self.bytes = np.frombuffer(space, np.uint8)[:size]
         rows = np.frombuffer(space, np.float32)[: self.whole * (PAGE // 4)]
         self._pages, self._space = rows.reshape(self.whole, PAGE // 4), space
         self._read_tail()
         self.counts = ReadCounts()
         self.clock = 0
-        self._coming: Positions | None = None  # slots of pages that are being read
+        self._right = True  # whether the tables are right: not while pages are read
         self.lock, self._process = Lock(), os.getpid()
 
     def bytes_for(self, pages: int) -> int:
@@ -141,23 +141,21 @@ class PagedFile:
         """
         if not self._closing.alive:
             raise ValueError(f"{self.path} must be open, and is closed")
-        if self._coming is not None:  # a read that failed
-            self.pages.forget(self._coming)
-            self._coming = None
+        if not self._right:  # a read failed, or was interrupted
+            self._empty()
         if len(pages) > self.pages.capacity:
             raise TooManyPages(
                 f"memory must hold the {len(pages)} pages of neighbours of one minibatch in one "
                 f"hop, which are {self.bytes_for(len(pages))} bytes, and holds "
                 f"{self.pages.capacity} pages"
             )
-        begin, held = perf_counter(), self.pages.row_in.copy()
+        begin, held, self._right = perf_counter(), self.pages.row_in.copy(), False
         reads = self.pages.plan(Window(pages, np.full(len(pages), self.clock), self.clock + 1))
         self.clock += 1
-        self._coming = reads.slots
         evicted = held[reads.slots]
         self._give_back(np.sort(evicted[evicted != FREE]))
         size = self._read(reads.rows)
-        self._coming = None
+        self._right = True
         self.counts.asked += len(pages)
         self.counts.rows += len(reads.rows)
         self.counts.bytes += size
@@ -182,21 +180,30 @@ class PagedFile:
     def own_process(self) -> None:
         """Begin anew in a forked child: a thread of the parent may have had the lock, and read."""
         if self._process != os.getpid():
-            self.lock, self._process, self._coming = Lock(), os.getpid(), None
-            self.pages = RowCache(self.whole, self.pages.capacity)
-            self._give_back(np.arange(self.whole))
+            self.lock, self._process, self._right = Lock(), os.getpid(), False
+
+    def _empty(self):
+        """Forget all pages."""
+        self.pages = RowCache(self.whole, self.pages.capacity)
+        self._give_back(np.arange(self.whole))
+        self._right = True
 
     def close(self) -> None:
-        """Close the file; may be called again."""
-        self._closing()
+        """Close the file once no thread reads it; may be called again."""
+        self.own_process()
+        with self.lock:
+            self._closing()
 
 
-def _reserved(size):
+def reserved(size):
     """Return address space of at least `size` bytes, whole pages, without memory."""
     size = -(-size // PAGE) * PAGE
-    if not hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, size)
-    space = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    try:
+        if not hasattr(mmap, "MAP_PRIVATE"):
+            return mmap.mmap(-1, size)
+        space = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE)
+    except OSError as error:
+        raise MemoryError(f"no address space for {size} bytes: {error.strerror}") from error
     with suppress(AttributeError, OSError):  # a huge page would take the memory of 512
         space.madvise(mmap.MADV_NOHUGEPAGE)
     return space

@@ -17,11 +17,21 @@ Kernel = TypeVar("Kernel", bound=Callable)
 
 
 def sampler(kernel: Kernel) -> Kernel:
-    """Enter a function in the table of samplers, unless its name is there; return the function.
+    """Enter a function of a module of this folder in the table of samplers; return the function.
 
-    A stepper that runs a copy of a sampler's source changes no table.
+    Functions of other modules are not entered: a student's file may be a copy of a sampler's.
+
+    Raises
+    ------
+    ValueError
+        If another module has a sampler of this name.
     """
-    KERNELS.setdefault(kernel.__name__, kernel)
+    name, module = kernel.__name__, kernel.__module__
+    if module.startswith(f"{__package__}."):
+        entered = KERNELS.get(name, kernel).__module__
+        if entered != module:
+            raise ValueError(f"{module} must name its sampler otherwise: {entered} has {name}")
+        KERNELS[name] = kernel
     return kernel
 
 

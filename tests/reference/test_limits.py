@@ -1,5 +1,6 @@
 """Sizes that nothing needs are refused, by a limit in the text; overflow warns in no package."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -155,12 +156,22 @@ def test_misaligned_arrays_are_copied_for_kernels():
         assert array.flags.aligned
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, ">i4", ">i8"])
-@pytest.mark.parametrize("high", [5, 2**31, 2**33, 2**63])
-def test_an_id_below_0_is_refused_for_any_bound(dtype, high):
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", ">i4", ">i8"])
+def test_ids_are_those_in_the_range(dtype):
     """A number below 0 is read as a large one without a sign: too large only below 2^31 or 2^63."""
-    ids = np.array([0, 1], dtype)
-    assert require.ids("ids", ids, 0, high, np.int64).tolist() == [0, 1]
-    ids[1] = -1
-    with pytest.raises(ValueError, match=r"ids must be in \[0, "):
-        require.ids("ids", ids, 0, high, np.int64)
+    info = np.iinfo(np.dtype(dtype).newbyteorder("="))
+    ends = (-(2**63), -(2**31), -2, -1, 0, 1, 127, 2**31 - 1, 2**31, 2**63 - 1, 2**63, 2**64 - 1)
+    for value in (end for end in ends if info.min <= end <= info.max):
+        for low, high in itertools.product((-1, 0, 1), (0, 1, 128, 2**31 - 1, 2**31, 2**33, 2**63)):
+            values = np.array([value, value], dtype)
+            if low <= value < high:
+                assert require.ids("x", values, low, high, np.int64).tolist() == [value] * 2
+            else:
+                with pytest.raises(ValueError, match="x must be in"):
+                    require.ids("x", values, low, high, np.int64)
+
+
+def test_a_graph_without_nodes_has_no_node_below_0(gnn):
+    graph = gnn.Graph(np.zeros(1, np.int64), np.empty(0, np.int32))
+    with pytest.raises(ValueError, match="nodes must be in"):
+        gnn.induced_subgraph(graph, np.array([-5], np.int8))

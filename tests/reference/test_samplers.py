@@ -15,6 +15,8 @@ from strategies import (
 )
 
 from refimpl.lab.backend import find
+from refimpl.samplers import frontier
+from refimpl.samplers.nodes import KERNELS, sampler
 
 HUB = graph_from_edges(9, {(0, v) for v in range(1, 9)})
 HUBS = power_law_graph(80)
@@ -241,3 +243,27 @@ def test_samplers_reject(gnn, name, change, error):
 def test_samplers_reject_a_bad_key(gnn, name, keys):
     with pytest.raises((TypeError, ValueError)):
         find(gnn, name)(HUB, *keys, m=2, n=3)
+
+
+def made_in(module, name):
+    """Return a sampler of a module of this name."""
+    names = {"__name__": module, "sampler": sampler}
+    exec(f"@sampler\ndef {name}(graph, main): pass", names)
+    return names[name]
+
+
+def test_a_copy_of_a_sampler_changes_no_table():
+    before = dict(KERNELS)
+    for name in ("frontier", "of_a_user"):
+        made_in("exercise", name)
+    assert before == KERNELS
+
+
+def test_two_modules_do_not_have_samplers_of_one_name(monkeypatch):
+    monkeypatch.setitem(KERNELS, "frontier", frontier)
+    assert KERNELS["frontier"] is frontier
+    with pytest.raises(ValueError, match=r"samplers\.other must .*refimpl\.samplers\.frontier has"):
+        made_in("refimpl.samplers.other", "frontier")
+    assert KERNELS["frontier"] is frontier
+    again = made_in("refimpl.samplers.frontier", "frontier")  # the module is reloaded
+    assert KERNELS["frontier"] is again

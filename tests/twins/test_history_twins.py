@@ -215,6 +215,10 @@ ERRORS = [
     ("cache_read", ROWS, [-1], {"computed": ROWS[:2]}),
     ("cache_read", ROWS, [-1], {"computed": ROWS[:1, :2]}),
     ("cache_read", ROWS, [-1], {"computed": ROWS[:1].astype(np.float32)}),
+    ("cache_read", ROWS, np.int32([0, -2]), {"computed": ROWS[:1]}),  # the kernel finds these
+    ("cache_read", ROWS, np.int32([-1]), {"computed": ROWS[:2]}),
+    ("cache_read", ROWS, np.empty(0, np.int32), {"computed": ROWS[:2]}),  # nothing is read
+    ("cache_read", ROWS[:, :0], np.int32([9]), {"computed": ROWS[:0, :0]}),
     ("gradient_norms", ROWS[0]),
     ("gradient_norms", ROWS.astype(int)),
     ("select_stable", np.ones(2), [0], 0.5),

@@ -3,6 +3,8 @@
 import errno
 import os
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from interrupting import interrupted
 from numpy.testing import assert_array_equal
 
 import refimpl
@@ -18,7 +21,7 @@ from refimpl.lab.data.convert import convert
 from refimpl.lab.training.methods import Fresh, LayerSampling, Neighbor
 from refimpl.loader.lookahead_features import ReadFailed
 from refimpl.loader.lookahead_graph import file_of
-from refimpl.loader.paged_file import OF_A_PAGE, TooManyPages
+from refimpl.loader.paged_file import OF_A_PAGE, TooManyPages, reserved
 from refimpl.samplers import Minibatch
 from refimpl.samplers.neighbor import MODES
 
@@ -283,6 +286,87 @@ def test_reads_that_fail_name_the_file_and_are_done_again(gnn, folder, tmp_path)
         same(stored.draw(minibatch(graph, N))[0], want)
     with pytest.raises(ValueError, match="must be open"):
         stored.draw(minibatch(graph, 2))
+
+
+@pytest.mark.parametrize(
+    ("change", "kind", "says"),
+    [
+        ({"roots": [N]}, ValueError, r"roots must be in \[0, 3000\)"),
+        ({"roots": [-1]}, ValueError, r"roots must be in \[0, 3000\)"),
+        ({"roots": [1, 1]}, ValueError, "roots must be distinct"),
+        ({"roots": [0.5]}, TypeError, "roots must hold integers, got dtype float64"),
+        ({"fanouts": (2, 2)}, ValueError, "minibatches must have equally many fan-outs"),
+        ({"fanouts": ((2, 2),)}, ValueError, "fanouts must have a number for each of no relations"),
+        ({"epoch": -1}, ValueError, "epoch must be in"),
+    ],
+)
+def test_a_bad_minibatch_is_refused(gnn, folder, change, kind, says):
+    graph = gnn.load_dataset(folder).graph
+    (good,) = minibatch(graph, 3)
+    with opened(gnn, graph, 27) as stored:
+        with pytest.raises(kind, match=says):
+            stored.draw([good, good._replace(**change)])
+        assert stored.counts.asked == 0
+
+
+def test_other_bad_arguments_of_draw_are_refused(gnn, folder):
+    graph = gnn.load_dataset(folder).graph
+    with opened(gnn, graph, 27) as stored:
+        with pytest.raises(TypeError, match="minibatches must be a tuple or list of Minibatches"):
+            stored.draw(7)
+        with pytest.raises(TypeError, match="minibatches must hold Minibatches, got int"):
+            stored.draw([7])
+        with pytest.raises(ValueError, match="mode must be one of"):
+            stored.draw([], "other")
+        with pytest.raises(ValueError, match="batch_dependency must be 1 where"):
+            stored.draw(minibatch(graph), batch_dependency=2)
+
+
+@pytest.mark.runs
+def test_a_draw_that_ctrl_c_ends_leaves_no_wrong_neighbour(gnn, folder):
+    graph, number, more = gnn.load_dataset(folder).graph, 0, True
+    (first,), second = minibatch(graph, 60), np.arange(N - 60, N, dtype=np.int32)
+    wanted = first._replace(roots=second)
+    name = {"seed": 0, "epoch": 0, "batch": 0}
+    right = gnn.sample_mfg(graph, second, wanted.fanouts, **name)
+    while more:
+        with opened(gnn, graph, 23) as stored, worst(stored.file):
+            stored.draw([first])
+
+            def drawn(stored=stored):
+                return stored.draw([wanted])
+
+            more = interrupted(drawn, number, "loader/lookahead.py", "loader/paged_file.py")
+            same(drawn()[0], right)
+        number += 1
+    assert number > 30
+
+
+def test_a_file_that_a_thread_reads_is_closed_afterwards(gnn, folder):
+    graph, begun, may_end = gnn.load_dataset(folder).graph, threading.Event(), threading.Event()
+    stored = opened(gnn, graph, 27)
+    read, (one,) = stored.file.read_rows, minibatch(graph)
+
+    def slow(*how):
+        begun.set()
+        may_end.wait()
+        return read(*how)
+
+    stored.file.read_rows = slow
+    with ThreadPoolExecutor(2) as threads:
+        drawn = threads.submit(stored.draw, [one])
+        begun.wait()
+        closed = threads.submit(stored.close)
+        early = wait([closed], 0.1).done
+        may_end.set()
+        assert not early
+        same(drawn.result()[0], one.drawn_whole(gnn))
+        closed.result()
+
+
+def test_address_space_that_cannot_be_had_is_memory_that_is_lacking():
+    with pytest.raises(MemoryError, match="no address space for 1152921504606846976 bytes"):
+        reserved(2**60)
 
 
 def test_a_file_that_has_become_shorter_is_not_opened(gnn, folder, tmp_path):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from interrupting import interrupted
 from numpy.testing import assert_array_equal
 
 import refimpl
@@ -264,3 +265,31 @@ def test_a_file_that_shrinks_while_training_is_named(gnn, folder, tmp_path):
         os.truncate(path, 5000)
         with pytest.raises(OSError, match=r"features\.npy: the file ends at byte 5000"):
             features.gather(None, np.arange(9000))
+
+
+@pytest.mark.runs
+@pytest.mark.parametrize(("evict", "step"), [("belady", 1), ("sieve", 7)])
+def test_an_interrupted_window_leaves_no_wrong_row(gnn, tmp_path, evict, step):
+    X, rng = np.arange(1600, dtype=np.float32).reshape(400, 4), np.random.default_rng(0)
+    refimpl.loader.write_features(tmp_path / "x.npy", X)
+    places = "loader/lookahead.py", "loader/lookahead_features.py", "loader/sieve.py"
+    number, more = 0, True
+    while more:
+        with gnn.loader.LookaheadFeatures(tmp_path / "x.npy", 1600 + 60 * 49, evict=evict) as ahead:
+            assert ahead.capacity == 60
+            some = [rng.choice(400, 50, replace=False) for _ in range(3)]
+            ahead.expect(window_of([some[0]], 0))
+            ahead.finish()
+
+            def second(ahead=ahead, rows=some[1]):
+                ahead.expect(window_of([rows], 1))
+
+            more = interrupted(second, number, *places)
+            for rows in some:
+                assert_array_equal(ahead.gather(None, rows), X[rows])
+            ahead.expect(window_of([some[2]], 2))
+            ahead.finish()
+            for rows in some:
+                assert_array_equal(ahead.gather(None, rows), X[rows])
+        number += step
+    assert number > 50

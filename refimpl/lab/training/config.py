@@ -46,7 +46,9 @@ PARTS: dict[str, dict[str, Any]] = {"model": MODELS, "method": METHODS}  # class
 def _epochs_or_auto(name: str, value: Any) -> int | str:
     """Return a number of epochs, or "auto", or raise."""
     if isinstance(value, str):
-        return require.choice(name, value, (AUTO,))
+        if value != AUTO:
+            raise ValueError(f"{name} must be a number of epochs or {AUTO!r}, got {value!r}")
+        return AUTO
     return require.integer(name, value, 1, MOST)
 
 
