@@ -30,8 +30,16 @@ HELD = ("n", "h", "layers", "arena", "entries", "ring")
 def gradient_norms(G):
     (G,) = norms_arguments(G)
     norms = np.empty(len(G))
-    _policy.gradient_norms(G, norms)
+    _policy.gradient_norms(G, None, norms, None)
     return norms
+
+
+def norms_and_rows(G, taken):
+    """Return `gradient_norms` of G, and copies of the rows `taken`, ascending, in one pass."""
+    (G,) = norms_arguments(G)
+    norms, rows = np.empty(len(G)), empty((len(taken), G.shape[1]), G.dtype)
+    _policy.gradient_norms(G, taken, norms, rows)
+    return norms, rows
 
 
 @twin

@@ -16,7 +16,7 @@ from refimpl.history.iteration import (
     densest_first,
     fresh_arguments,
     layers_below,
-    rows_where,
+    norms_and_rows,
 )
 from refimpl.history.performance import PerformancePolicy
 from refimpl.profiling import timed
@@ -107,14 +107,17 @@ def lazy_fresh_iteration(
         h = beside_cached(
             cache,
             slots[l],
+            computed[l],
             model.forward(l, blocks[l], V[l - 1], H[l - 1]),
         )
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])
-    G = [None] * L + [G_L]
+    G, score = [None] * L + [G_L], [None] * L
     for l in range(L, 0, -1):
-        G_normal = rows_where(gnn, computed[l], G[l])
+        G_normal = G[l]
+        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
+            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
         G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}
@@ -123,8 +126,7 @@ def lazy_fresh_iteration(
             cache.begin_update(i)  # E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            # E-V7: gradients of cached rows too; E-V9: the norm of each
-            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            rows = V[l], score[l], normal[l], H[l]
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(
                 cache,
