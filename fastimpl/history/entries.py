@@ -57,7 +57,7 @@ def cache_read(rows, slots, *, computed=None):
     if read.size and computed is None:
         _entries.gather(as_bytes(rows), slots, as_bytes(read))
     elif read.size:
-        at = np.empty(len(slots), np.int64)
+        at = empty((len(slots),), np.int64)
         if not _entries.join(as_bytes(rows), slots, as_bytes(computed), at, as_bytes(read)):
             read_arguments(rows, slots, computed)  # says what is wrong
     return read

@@ -29,7 +29,7 @@ HELD = ("n", "h", "layers", "arena", "entries", "ring")
 @twin
 def gradient_norms(G):
     (G,) = norms_arguments(G)
-    norms = np.empty(len(G))
+    norms = empty((len(G),), np.float64)
     _policy.gradient_norms(G, None, norms, None)
     return norms
 
@@ -37,7 +37,7 @@ def gradient_norms(G):
 def norms_and_rows(G, taken):
     """Return `gradient_norms` of G, and copies of the rows `taken`, ascending, in one pass."""
     (G,) = norms_arguments(G)
-    norms, rows = np.empty(len(G)), empty((len(taken), G.shape[1]), G.dtype)
+    norms, rows = empty((len(G),), np.float64), empty((len(taken), G.shape[1]), G.dtype)
     _policy.gradient_norms(G, taken, norms, rows)
     return norms, rows
 
