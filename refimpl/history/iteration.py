@@ -179,7 +179,7 @@ def fresh_iteration(
     for l in range(L, 0, -1):
         G_normal = G[l]
         if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
+            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
         G[l - 1] = model.backward(l, G_normal)  # 17 E-V5: Adam comes later
 
     updates = {}
@@ -220,17 +220,19 @@ def beside_cached(cache, slots, computed, h_normal):
 
 
 @timed("cache")
-def norms_and_rows(gnn, computed, G):
-    """Return the norm of each gradient, and the gradients of the computed rows.
+def norms_and_rows(gnn, computed, G, model, l, H):
+    """Return the norm of each gradient, and the gradients of the computed rows of layer l.
 
-    They are copies where there are other rows.
+    They are copies where there are other rows. A `model` may have a method ``gates(l)``, which says
+    whether they may be 0 where the rows H of the layer are not above 0: behind its ReLU.
     """
     if len(computed) == len(G):
         return gnn.history.gradient_norms(G), G
     together = getattr(gnn.history, "_norms_and_rows", None)  # of fastimpl: one pass for both
     if together is None:
         return gnn.history.gradient_norms(G), gnn.history.cache_read(G, computed)
-    return together(G, computed)
+    gates = getattr(model, "gates", None)
+    return together(G, computed, H if gates is not None and gates(l) else None)
 
 
 def densest_first(performance, l, rows):

@@ -92,15 +92,17 @@ def lazy_fresh_iteration(
     computed = slots.copy()  # which rows have no slot
     for l in range(L, 0, -1):
         with timed("cache"):
-            slots[l] = np.full(len(V[l]), -1, np.int32)
             if l in cached_layers:
                 slots[l] = cache.lookup(l, V[l], i)
+            else:
+                slots[l] = np.full(len(V[l]), -1, np.int32)
             if not lookup_roots:
                 slots[l][: len(V[L])] = -1  # computed in every layer, so first in the next
             normal[l] = slots[l] < 0
             computed[l] = np.flatnonzero(normal[l])
+            rows = V[l] if len(computed[l]) == len(V[l]) else V[l].take(computed[l])
         with timed("sampling"):
-            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, V[l].take(computed[l]))
+            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, rows)
 
     H = [load_feature(V[0])]  # E-V4: of all live nodes
     for l in range(1, L + 1):
@@ -117,7 +119,7 @@ def lazy_fresh_iteration(
     for l in range(L, 0, -1):
         G_normal = G[l]
         if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
+            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
         G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}

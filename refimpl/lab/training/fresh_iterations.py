@@ -260,14 +260,15 @@ def number_of_pass(settings: Any, step: int, number: int | None) -> int:
 def load_counts(step: FreshStep, inputs: int | Absent, held: int, row_bytes: int) -> LoadCounts:
     """Return what an iteration needed, found and loaded; `held` features were in the cache."""
     loaded = len(step.nodes[0]) - held
+    looked_up = [step.cached[l - 1] for l in step.updates]
     return LoadCounts(
         inputs=inputs,
         live=len(step.nodes[0]),
         feature_hits=held,
         loaded=loaded,
         bytes=loaded * row_bytes,
-        lookups=sum(len(step.cached[l - 1]) for l in step.updates),
-        hits=sum(int(step.cached[l - 1].sum()) for l in step.updates),
+        lookups=sum(map(len, looked_up)),
+        hits=sum(int(np.count_nonzero(rows)) for rows in looked_up),
         admitted=sum(done.admitted for done in step.updates.values()),
         evicted=sum(done.evicted for done in step.updates.values()),
     )
