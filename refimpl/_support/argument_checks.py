@@ -32,7 +32,7 @@ def checked_by(checks: Checks) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(body: Callable[P, R]) -> Callable[P, R]:
         parameters = inspect.signature(body).parameters
         names = list(parameters)
-        options = [name for name in names if parameters[name].kind is inspect.Parameter.KEYWORD_ONLY]
+        options = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
         first = names[: len(names) - len(options)]
         defaults = {n: one.default for n, one in parameters.items() if one.default is not one.empty}
 
@@ -44,7 +44,7 @@ def checked_by(checks: Checks) -> Callable[[Callable[P, R]], Callable[P, R]]:
             if twice or len(args) > len(first) or given.keys() != parameters.keys():
                 return body(*args, **kwargs)  # Python says which argument is missing or unknown
             values = checks(*map(given.get, first), **{name: given[name] for name in options})
-            found = dict(zip(names, values, strict=True))
+            found: Any = dict(zip(names, values, strict=True))
             return body(*map(found.get, first), **{name: found[name] for name in options})
 
         checked.checks = checks  # type: ignore[attr-defined]

@@ -198,7 +198,7 @@ class Minibatch(NamedTuple):
         one its number.
         """
         fanouts = (self.fanouts[len(self.fanouts) - l], *(l - 1) * (0,))
-        mfg = self._replace(roots=nodes, fanouts=fanouts).drawn_whole(gnn)
+        mfg = Minibatch(self.graph, nodes, fanouts, *self[3:]).drawn_whole(gnn)
         return mfg.nodes[l - 1], mfg.blocks[l - 1]
 
 
