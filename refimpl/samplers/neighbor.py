@@ -207,11 +207,8 @@ def checked_minibatch(minibatch):
     if not isinstance(minibatch, Minibatch):
         kind = type(minibatch).__name__
         raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
-    minibatch = Minibatch(*require.record("minibatch", minibatch, Minibatch))
-    roots, fanouts = neighbor_arguments(
-        minibatch.graph, minibatch.roots, minibatch.fanouts, "layered"
-    )
-    return minibatch._replace(roots=roots, fanouts=fanouts)
+    graph, roots, fanouts, *name = require.record("minibatch", minibatch, Minibatch)
+    return Minibatch(graph, *neighbor_arguments(graph, roots, fanouts, "layered"), *name)
 
 
 def _sample(graph, roots, fanouts, name, mode, batch_dependency):
