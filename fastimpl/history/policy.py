@@ -5,10 +5,11 @@ import numpy as np
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _entries, _policy, _update
-from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
+from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup, cache_read
 from refimpl._support import require
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.entries import checked
+from refimpl.history.iteration import TOGETHER
 from refimpl.history.policy import (
     MOST,
     PolicyCounts,
@@ -45,6 +46,9 @@ def norms_and_rows(G, taken, H=None):
     norms, rows = empty((len(G),), np.float64), empty((len(taken), G.shape[1]), G.dtype)
     _policy.gradient_norms(G, taken, H, norms, rows)
     return norms, rows
+
+
+TOGETHER.append((gradient_norms, cache_read, norms_and_rows))
 
 
 @twin

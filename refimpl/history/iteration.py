@@ -219,6 +219,10 @@ def beside_cached(cache, slots, computed, h_normal):
     return h_normal if len(computed) == len(slots) else cache.read(slots, h_normal)
 
 
+# (`gradient_norms`, `cache_read`, what does both in one pass) of a package: fastimpl has this
+TOGETHER: list[tuple[Any, Any, Any]] = []
+
+
 @timed("cache")
 def norms_and_rows(gnn, computed, G, model, l, H):
     """Return the norm of each gradient, and the gradients of the computed rows of layer l.
@@ -228,11 +232,11 @@ def norms_and_rows(gnn, computed, G, model, l, H):
     """
     if len(computed) == len(G):
         return gnn.history.gradient_norms(G), G
-    together = getattr(gnn.history, "_norms_and_rows", None)  # of fastimpl: one pass for both
-    if together is None:
-        return gnn.history.gradient_norms(G), gnn.history.cache_read(G, computed)
     gates = getattr(model, "gates", None)
-    return together(G, computed, H if gates is not None and gates(l) else None)
+    for norms, read, both in TOGETHER:
+        if gnn.history.gradient_norms is norms and gnn.history.cache_read is read:
+            return both(G, computed, H if gates is not None and gates(l) else None)
+    return gnn.history.gradient_norms(G), gnn.history.cache_read(G, computed)
 
 
 def densest_first(performance, l, rows):

@@ -9,6 +9,7 @@ from strategies import FLOATS, distinct
 
 import fastimpl
 import refimpl
+from fastimpl.history.policy import norms_and_rows
 from refimpl.history import Entries
 
 THREADS = st.sampled_from([1, 2, 5])
@@ -67,7 +68,7 @@ def test_norms_and_chosen_rows_in_one_pass(rows, f, dtype, share, gated, count):
     let_through = (H[taken] > 0) | (not gated)
     H = read_only(H.astype(dtype)) if gated else None
     with threads(count):
-        norms, chosen = fastimpl.history._norms_and_rows(read_only(G), taken, H)
+        norms, chosen = norms_and_rows(read_only(G), taken, H)
     assert_bits(norms, refimpl.history.gradient_norms(G))
     assert_bits(chosen, np.where(let_through, G[taken], 0).astype(dtype))
 

@@ -77,8 +77,8 @@ class FreshIterations:
         done = [load_counts(step, 0, held, self.run.row_bytes) for step, _, held in passes]
         step, gradients, held = self.open_iteration()
         inputs = step.inputs if self.counts_all else self.counted.inputs(step)
-        lost, dropped = cache.lost - before[0], cache.dropped - before[1]
-        counts = load_counts(step, inputs, held, self.run.row_bytes, lost, dropped)
+        others = {"lost": cache.lost - before[0], "dropped": cache.dropped - before[1]}
+        counts = load_counts(step, inputs, held, self.run.row_bytes, **others)
         counts = counts.plus(*done) if done else counts
         return Step(step.loss, gradients, len(step.nodes[-1]), counts)
 
@@ -259,7 +259,7 @@ def number_of_pass(settings: Any, step: int, number: int | None) -> int:
 
 
 def load_counts(
-    step: FreshStep, inputs: int | Absent, held: int, row_bytes: int, lost: int = 0, dropped: int = 0
+    step: FreshStep, inputs: int | Absent, held: int, row_bytes: int, **others: int
 ) -> LoadCounts:
     """Return what an iteration needed, found and loaded; `held` features were in the cache."""
     loaded = len(step.nodes[0]) - held
@@ -274,6 +274,5 @@ def load_counts(
         hits=sum(int(np.count_nonzero(rows)) for rows in looked_up),
         admitted=sum(done.admitted for done in step.updates.values()),
         evicted=sum(done.evicted for done in step.updates.values()),
-        lost=lost,
-        dropped=dropped,
+        **others,
     )
