@@ -175,20 +175,34 @@ def test_a_wrong_call_raises_what_python_raises(args, kwargs, message):
         refimpl.samplers.frontier(*args, **kwargs)
 
 
-def double_arguments(x, *rest, by):
-    return require.integer("x", x, 0), tuple(rest), require.integer("by", by, 1)
+def double_arguments(x, y, by):
+    return require.integer("x", x, 0), y, require.integer("by", by, 1)
 
 
 @checked_by(double_arguments)
-def double(x: Int, *rest: Int, by: Int = 2) -> object:
-    return x, rest, by
+def double(x: Int, y: object = None, *, by: Int = 2) -> object:
+    return x, y, by
 
 
 def test_a_body_gets_what_its_checks_return():
-    assert double(3, 4, 5) == (3, (4, 5), 2)
-    assert double(x=3, by=7) == (3, (), 7)
+    assert double(3, 4) == (3, 4, 2)
+    assert double(y=5, x=3, by=7) == (3, 5, 7)
     with pytest.raises(ValueError, match="by must be at least 1, got 0"):
         double(3, by=0)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "message"),
+    [
+        ((), {}, "missing 1 required positional argument: 'x'"),
+        ((3, 4, 5), {}, "takes from 1 to 2 positional arguments but 3"),
+        ((3,), {"x": 4}, "multiple values for argument 'x'"),
+        ((), {"y": 4, "z": 3}, "unexpected keyword argument 'z'"),
+    ],
+)
+def test_python_refuses_a_call_that_does_not_fit(args, kwargs, message):
+    with pytest.raises(TypeError, match=message):
+        double(*args, **kwargs)
 
 
 def test_checks_that_lose_an_argument_are_noticed():

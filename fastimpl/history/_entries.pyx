@@ -51,25 +51,34 @@ def lookup(
     const int32_t[::1] ids, int64_t first_key, int64_t oldest,  # IN
     int32_t[::1] slots  # OUT
 ):
-    """The slot of each node's valid entry, or -1. Two reads wait for memory, one for the other."""
-    cdef int64_t j, count = ids.shape[0], places = back.shape[0]
-    cdef int32_t s
+    """The slot of each node's valid entry, or -1. Two reads wait for memory, one for the other.
+
+    Return whether all `ids` are in range. Another thread may change them.
+    """
+    cdef int64_t j, count = ids.shape[0], places = back.shape[0], n = slot_of.shape[0], outside = 0
+    cdef int32_t s, node
     cdef Watch watch = new_watch()
     for j in prange(count, nogil=True, schedule="static", use_threads_if=count > FOUND):
         if stopped_at(&watch, j):
             continue
         if j + 2 * AHEAD < count:
-            prefetch(&slot_of[ids[j + 2 * AHEAD]])
+            node = load(&ids[j + 2 * AHEAD])
+            if 0 <= node < n:
+                prefetch(&slot_of[node])
         if j + AHEAD < count:
-            s = load(&slot_of[ids[j + AHEAD]])
+            node = load(&ids[j + AHEAD])
+            s = load(&slot_of[node]) if 0 <= node < n else -1
             if 0 <= s < places:
                 prefetch(&back[s])
                 prefetch(&stamp[s])
-        s = load(&slot_of[ids[j]])
+        node = load(&ids[j])
+        s = load(&slot_of[node]) if 0 <= node < n else -1
+        outside += not 0 <= node < n
         slots[j] = -1
-        if 0 <= s < places and back[s] == first_key + ids[j] and stamp[s] >= oldest:  # V1:7
+        if 0 <= s < places and back[s] == first_key + node and stamp[s] >= oldest:  # V1:7
             slots[j] = s
     raise_if_stopped(&watch)
+    return outside == 0
 
 
 def gather(const uint8_t[:, ::1] rows, const int32_t[::1] at, uint8_t[:, ::1] out):

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastimpl._interrupts cimport NUMBERS, Watch, new_watch, raise_if_stopped, stopped, stopped_at
+from fastimpl._types cimport offsets_of
 
 cdef enum:
     DIGIT = 11  # bits of a value that a round tells apart
@@ -14,6 +15,7 @@ cdef enum:
     WORTH = 1 << 14  # numbers below which a second thread costs more than it brings
     SIDE = 8  # rows whose squares are added side by side
     PART = 64  # of their columns at a time
+    ROWS = 64  # rows that a thread takes at a time
 
 
 cdef double norm(const floating* row, Py_ssize_t f) noexcept nogil:
@@ -50,18 +52,74 @@ cdef void eight_norms(const floating* rows, Py_ssize_t f, double* norms) noexcep
     norms[4], norms[5], norms[6], norms[7] = sqrt(s4), sqrt(s5), sqrt(s6), sqrt(s7)
 
 
-def gradient_norms(const floating[:, ::1] G, double[::1] norms):
-    """Each row's squares are added from left to right."""
-    cdef Py_ssize_t i, k, m = G.shape[0], f = G.shape[1]
-    cdef const floating* first = &G[0, 0] if m and f else NULL
+cdef void norms_of_rows(
+    const floating* rows, Py_ssize_t count, Py_ssize_t f, double* norms
+) noexcept nogil:
+    cdef Py_ssize_t i = 0
+    while i + SIDE <= count:
+        eight_norms[floating](rows + i * f, f, norms + i)
+        i += SIDE
+    while i < count:
+        norms[i] = norm[floating](rows + i * f, f)
+        i += 1
+
+
+def gradient_norms(
+    const floating[:, ::1] G, const int64_t[::1] taken, const floating[:, ::1] H,  # IN
+    double[::1] norms, floating[:, ::1] rows  # OUT
+):
+    """Each row's squares are added from left to right. The rows `taken`, ascending, are copied.
+
+    Both while they are in the first-level cache. With H, of G's shape, copies are 0 where H is not
+    above 0.
+    """
+    cdef int64_t k, part, first, last, m = G.shape[0], f = G.shape[1]
+    cdef int64_t count = 0 if taken is None else taken.shape[0]
+    cdef const floating* top = &G[0, 0] if m and f else NULL
+    cdef const floating* gates = &H[0, 0] if H is not None and m and f else NULL
+    cdef const int64_t* at = offsets_of(taken) if count else NULL
+    cdef floating* to = &rows[0, 0] if count and f else NULL
     cdef Watch watch = new_watch()
-    for k in prange(m // SIDE, nogil=True, schedule="static", use_threads_if=m * f > WORTH):
-        if stopped_at(&watch, k):
+    for part in prange(
+        (m + ROWS - 1) // ROWS, nogil=True, schedule="static", use_threads_if=m * f > WORTH
+    ):
+        if stopped_at(&watch, part):
             continue
-        eight_norms[floating](first + SIDE * k * f, f, &norms[SIDE * k])  # V1:20
+        first = part * ROWS
+        last = min(first + ROWS, m)
+        norms_of_rows[floating](top + first * f, last - first, f, &norms[first])  # V1:20
+        if to != NULL:
+            k = first_from(at, count, first)
+            while k < count and at[k] < last:
+                copy_row[floating](
+                    top + at[k] * f, NULL if gates == NULL else gates + at[k] * f, f, to + k * f
+                )
+                k = k + 1
     raise_if_stopped(&watch)
-    for i in range(m - m % SIDE, m):
-        norms[i] = norm[floating](first + i * f, f)
+
+
+cdef inline void copy_row(
+    const floating* row, const floating* gate, int64_t f, floating* to
+) noexcept nogil:
+    """Copy a row, or where there is a gate, what it lets through."""
+    cdef int64_t j
+    if gate == NULL:
+        memcpy(to, row, <size_t>f * sizeof(floating))
+        return
+    for j in range(f):
+        to[j] = row[j] if gate[j] > 0 else 0
+
+
+cdef inline int64_t first_from(const int64_t* ascending, int64_t count, int64_t low) noexcept nogil:
+    """Return how many of some ascending numbers are below `low`."""
+    cdef int64_t below = 0, middle
+    while below < count:
+        middle = (below + count) // 2
+        if ascending[middle] < low:
+            below = middle + 1
+        else:
+            count = middle
+    return below
 
 
 cdef inline uint64_t in_order(double x) noexcept nogil:
@@ -128,10 +186,10 @@ cdef void mark(
     """Mark the k rows that are smallest by (score, id, position), for 0 < k < m."""
     cdef int64_t i, below, ties = 0
     cdef uint64_t last, last_id = 0
-    for i in range(m):
-        if stopped_at(watch, i):
-            return
+    for i in prange(m, schedule="static", use_threads_if=m > WORTH):
         scratch[i] = in_order(score[i])
+    if stopped(watch):
+        return
     last = smallest(scratch, m, k - 1, &below, watch)
     k -= below  # of those with the last score
     for i in range(m):

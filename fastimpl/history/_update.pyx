@@ -1,5 +1,6 @@
 """The kernel of `cache_update`. Arguments were checked by fastimpl/history/policy.py."""
 
+from cython.parallel cimport prange
 from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from fastimpl._graph cimport prefetch
@@ -7,6 +8,8 @@ from fastimpl.history._slots cimport load, store
 
 cdef enum:
     AHEAD = 16  # nodes between the one looked up and the one being fetched
+    FOUND = 1 << 12  # entries looked up below which a second thread costs more than it brings
+    COPIED = 1 << 14  # the same for rows that are copied
 
 # The entries of a layer, and where the header of the ring stands.
 ctypedef struct Cache:
@@ -41,7 +44,7 @@ cdef int64_t take_out(
 ) noexcept nogil:
     """Take the entries of the rows that are not low out; count those worth their slots."""
     cdef int64_t j, count = 0
-    for j in range(m):
+    for j in prange(m, schedule="static", use_threads_if=m > FOUND):
         if j + AHEAD < m:
             prefetch(&cache.slot_of[ids[j + AHEAD]])
         found[j] = -1 if low[j] else slot_with(cache, ids[j], 0)
@@ -112,24 +115,19 @@ def copied(
     cdef const int32_t[::1] found
     cdef const double[::1] norms
     cdef const uint8_t[::1] flags
-    cdef int64_t j, m = nodes.shape[0]
-    cdef bint good = True
+    cdef int64_t j, m = nodes.shape[0], bad = 0
     try:
         found, norms, flags = ids, score, comp.view("u1")
     except (AttributeError, TypeError, ValueError):
         return False
     if found.shape[0] != m or norms.shape[0] != m or flags.shape[0] != m:
         return False
-    with nogil:
-        for j in range(m):
-            nodes[j] = found[j]
-            good = good & (0 <= nodes[j]) & (nodes[j] < n)
-        for j in range(m):
-            scores[j] = norms[j]
-            good = good & (scores[j] == scores[j])  # NaN is not
-        for j in range(m):
-            computed[j] = flags[j] != 0
-    return good and comp.dtype == bool
+    for j in prange(m, nogil=True, schedule="static", use_threads_if=m > COPIED):
+        nodes[j] = found[j]
+        scores[j] = norms[j]
+        computed[j] = flags[j] != 0
+        bad += not 0 <= nodes[j] < n or scores[j] != scores[j]  # NaN
+    return bad == 0 and comp.dtype == bool
 
 
 def replace(
@@ -147,6 +145,7 @@ def replace(
     cdef Cache cache
     cdef int64_t m = ids.shape[0], places = back.shape[0], j, q, node, asked = 0, evicted = 0
     cdef int64_t first = 0, last, lost = 0, top = 0
+    cdef bint chosen = allow is not None
     cdef int32_t s
     cdef int64_t* rows
     cdef int32_t* to
@@ -163,15 +162,14 @@ def replace(
         if evict:
             evicted = take_out(&cache, nodes, &low[0], m, to)  # V1:20
         for j in range(m):
-            if low[j] and comp[j] and (allow is None or allow[j]):
-                rows[asked] = j
-                asked += 1
+            rows[asked] = j  # overwritten by the next, if it is not admitted: no branch
+            asked += low[j] & comp[j] & (allow[j] if chosen else 1)
         last = asked
         if drop:
             last = with_room(&cache, nodes, rows, asked, cycle)
         elif asked > places:
             first = asked - places
-        for q in range(first, last):
+        for q in prange(first, last, schedule="static", use_threads_if=last - first > FOUND):
             if q + 2 * AHEAD < last:
                 prefetch(&cache.slot_of[nodes[rows[q + 2 * AHEAD]]])
             if q + AHEAD < last:

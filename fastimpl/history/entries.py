@@ -8,6 +8,7 @@ from fastimpl.history import _entries
 from refimpl._support import require
 from refimpl.history.entries import (
     admit_arguments,
+    checked,
     fetch_arguments,
     lookup_arguments,
     read_arguments,
@@ -21,11 +22,31 @@ def as_bytes(array):
 
 @twin
 def cache_lookup(entries, layer, ids, oldest):
-    entries, layer, ids, oldest = lookup_arguments(entries, layer, ids, oldest)
+    entries = checked(entries)
+    given = entries, layer, ids, oldest
+    if not _looks_up(*given):
+        _, layer, ids, oldest = lookup_arguments(*given)
     n, slots = entries.slot_of.shape[1], empty((len(ids),), np.int32)
-    row = entries.slot_of[layer - 1]
-    _entries.lookup(row, entries.back, entries.stamp, ids, (layer - 1) * n, oldest, slots)
+    tables = entries.slot_of[layer - 1], entries.back, entries.stamp
+    if not _entries.lookup(*tables, ids, (layer - 1) * n, oldest, slots):
+        lookup_arguments(*given)  # says what is wrong
     return slots
+
+
+def _looks_up(entries, layer, ids, oldest):
+    """Return whether `lookup_arguments` would change nothing, if `ids` are in range.
+
+    The kernel finds out whether they are.
+    """
+    return (
+        type(layer) is type(oldest) is int
+        and 1 <= layer <= len(entries.slot_of)
+        and -(2**63) <= oldest < 2**63
+        and type(ids) is np.ndarray
+        and ids.dtype == np.int32
+        and ids.ndim == 1
+        and require.is_plain(ids)
+    )
 
 
 @twin
@@ -36,7 +57,7 @@ def cache_read(rows, slots, *, computed=None):
     if read.size and computed is None:
         _entries.gather(as_bytes(rows), slots, as_bytes(read))
     elif read.size:
-        at = np.empty(len(slots), np.int64)
+        at = empty((len(slots),), np.int64)
         if not _entries.join(as_bytes(rows), slots, as_bytes(computed), at, as_bytes(read)):
             read_arguments(rows, slots, computed)  # says what is wrong
     return read

@@ -5,10 +5,11 @@ import numpy as np
 from fastimpl._buffers import empty
 from fastimpl._twin import twin
 from fastimpl.history import _entries, _policy, _update
-from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup
-from refimpl._support.require import is_plain
+from fastimpl.history.entries import as_bytes, cache_admit, cache_lookup, cache_read
+from refimpl._support import require
 from refimpl.history.cache import BidirectionalCache
 from refimpl.history.entries import checked
+from refimpl.history.iteration import TOGETHER
 from refimpl.history.policy import (
     MOST,
     PolicyCounts,
@@ -29,9 +30,25 @@ HELD = ("n", "h", "layers", "arena", "entries", "ring")
 @twin
 def gradient_norms(G):
     (G,) = norms_arguments(G)
-    norms = np.empty(len(G))
-    _policy.gradient_norms(G, norms)
+    norms = empty((len(G),), np.float64)
+    _policy.gradient_norms(G, None, None, norms, None)
     return norms
+
+
+def norms_and_rows(G, taken, H=None):
+    """Return `gradient_norms` of G, and copies of the rows `taken`, ascending, in one pass.
+
+    With H, of G's shape, copies are 0 where H is not above 0.
+    """
+    (G,) = norms_arguments(G)
+    if H is not None:
+        H = require.floats("H", H, G.shape, G.dtype)
+    norms, rows = empty((len(G),), np.float64), empty((len(taken), G.shape[1]), G.dtype)
+    _policy.gradient_norms(G, taken, H, norms, rows)
+    return norms, rows
+
+
+TOGETHER.append((gradient_norms, cache_read, norms_and_rows))
 
 
 @twin
@@ -117,7 +134,7 @@ def _plain_rows(cache, layer, ids, score, comp, values, i, p, rank_base, gradien
         and allow is None
         and values.shape == (m, cache.h)
         and values.dtype == cache.arena.dtype
-        and is_plain(values)
+        and require.is_plain(values)
     ):
         return None
     nodes, scores, computed = empty((m,), np.int64), empty((m,), np.float64), empty((m,), np.bool_)

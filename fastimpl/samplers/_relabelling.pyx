@@ -68,16 +68,19 @@ cdef class Relabelling:
         give_back(self.known.buckets)
 
     def enter(self, const int32_t[::1] nodes):
-        """Number the nodes, before the first hop."""
-        cdef int64_t i, slot
-        for i in range(nodes.shape[0]):
-            if self.known.local != NULL:
+        """Number the nodes, before the first hop; return whether each of them is there once."""
+        cdef int64_t i, slot, repeated = 0, count = nodes.shape[0]
+        if self.known.local != NULL:
+            for i in range(count):
+                repeated += self.known.local[nodes[i]] != NEW
                 self.known.local[nodes[i]] = <int32_t>i
-                continue
+            return repeated == 0
+        for i in range(count):
             slot = meet(&self.known, nodes[i])
             if slot < 0:
                 raise MemoryError()
             local_at(&self.known, slot)[0] = <int32_t>i
+        return self.known.met == count
 
     def leave(self, const int32_t[::1] nodes):
         """Make the nodes new again, all that were met, after the last hop."""

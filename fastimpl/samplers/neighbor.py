@@ -11,6 +11,7 @@ from fastimpl.streams import key, permutation
 from refimpl.block import as_mfg
 from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import (
+    REPEATED,
     batches_arguments,
     by_relation,
     draws_of_hop,
@@ -26,7 +27,7 @@ from refimpl.streams import NODES
 @twin
 def sample_mfg(graph, roots, fanouts, *, seed, epoch, batch, mode="layered", batch_dependency=1):
     graph, roots, fanouts, *name, mode, kappa = mfg_arguments(
-        graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency
+        graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency, compare_roots=False
     )
     return _named(graph, [roots], fanouts, [name], mode, kappa)[0]
 
@@ -49,7 +50,8 @@ def _named(graph, batches, fanouts, names, mode, batch_dependency):
         return [typed_mfg(_draw_rows, graph, roots, fanouts, name) for roots, name in every]
     layers = range(len(fanouts), 0, -1)
     draws = [
-        [draws_of_hop(name, layer, mode, batch_dependency) for name in names] for layer in layers
+        [draws_of_hop(name, layer, mode, batch_dependency) if fanout else None for name in names]
+        for layer, fanout in zip(layers, fanouts, strict=True)
     ]
     together = _neighbor.threads()  # as many relabellings; the rows of all are shared out
     mfgs = []
@@ -79,7 +81,8 @@ def _sample(graph, batches, fanouts, draws, mode):
     shared = mode == "shared"
     with lent(Relabelling, graph, len(batches)) as known:
         for relabelling, roots in zip(known, batches, strict=True):
-            relabelling.enter(roots)
+            if not relabelling.enter(roots):
+                raise ValueError(REPEATED)
         for hop, (fanout, of_batches) in enumerate(zip(fanouts, draws, strict=True)):
             # all neighbours, where no node has more: that also bounds the scratch memory
             most = graph.max_degree if fanout < 0 else min(fanout, graph.max_degree)

@@ -11,7 +11,7 @@ which fastimpl calls too:
         return 2 * x
 
 The checks take the parameters of the function. They return a value for each parameter, in the same
-order, as a tuple. The body runs with these values.
+order, as a tuple. The body runs with these values. It has neither ``*args`` nor ``**kwargs``.
 """
 
 from __future__ import annotations
@@ -30,20 +30,22 @@ def checked_by(checks: Checks) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Return a decorator: `checks` reads the arguments, and the body gets what `checks` returns."""
 
     def decorate(body: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(body)
+        parameters = inspect.signature(body).parameters
+        names = list(parameters)
+        options = [name for name, one in parameters.items() if one.kind is one.KEYWORD_ONLY]
+        first = names[: len(names) - len(options)]
+        defaults = {n: one.default for n, one in parameters.items() if one.default is not one.empty}
 
         @functools.wraps(body)
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                call = signature.bind(*args, **kwargs)
-            except TypeError:
-                call = None
-            if call is None:
+            # what `inspect.Signature.bind` does, in a tenth of its time
+            given = defaults | dict(zip(first, args, strict=False)) | kwargs
+            twice = not kwargs.keys().isdisjoint(first[: len(args)])
+            if twice or len(args) > len(first) or given.keys() != parameters.keys():
                 return body(*args, **kwargs)  # Python says which argument is missing or unknown
-            call.apply_defaults()
-            values = checks(*call.args, **call.kwargs)
-            call.arguments = dict(zip(signature.parameters, values, strict=True))
-            return body(*call.args, **call.kwargs)
+            values = checks(*map(given.get, first), **{name: given[name] for name in options})
+            found: Any = dict(zip(names, values, strict=True))
+            return body(*map(found.get, first), **{name: found[name] for name in options})
 
         checked.checks = checks  # type: ignore[attr-defined]
         return checked

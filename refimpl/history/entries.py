@@ -14,6 +14,8 @@ from refimpl.history.policy import MOST, layer_ids, rows_taken
 
 STALENESS = ("stamp", "header_only")
 ANY_AGE = 0  # no stamp is lower
+INT32, INT64 = (np.dtype(np.int32),), (np.dtype(np.int64),)
+KINDS = (require.FLOATS, 2), (INT32, 2), (INT64, 1), (INT32, 1)  # of `Entries`: dtypes, ndim
 
 
 class Entries(NamedTuple):
@@ -278,16 +280,16 @@ def checked(entries):
     """Return Entries that a kernel may index, as plain arrays on the same memory, or raise."""
     if not isinstance(entries, Entries):
         raise TypeError(f"entries must be Entries, got {type(entries).__name__}")
-    parts: dict[str, Any] = require.record("entries", entries, Entries)._asdict()
-    kinds = ("rows", None, 2), ("slot_of", np.int32, 2), ("back", np.int64, 1)
-    for name, dtype, ndim in (*kinds, ("stamp", np.int32, 1)):
-        known = isinstance(parts[name], np.ndarray) and not isinstance(parts[name], np.matrix)
-        array: Any = require.array(name, parts[name]) if known else None
-        parts[name] = array
-        wanted = known and array.dtype in (require.FLOATS if dtype is None else (dtype,))
-        if not wanted or array.ndim != ndim or not require.is_plain(array):
+    given = require.record("entries", entries, Entries)
+    parts = []
+    for name, part, (dtypes, ndim) in zip(Entries._fields, given, KINDS, strict=True):
+        known = isinstance(part, np.ndarray) and not isinstance(part, np.matrix)
+        array: Any = require.array(name, part) if known else None
+        wanted = known and array.dtype in dtypes and array.ndim == ndim
+        if not wanted or not require.is_plain(array):
             raise TypeError(f"entries.{name} is no array of the kind that Entries says")
-    rows, _, back, stamp = entries = Entries(**parts)
+        parts.append(array)
+    rows, _, back, stamp = parts
     if not len(rows) == len(back) == len(stamp) <= MOST:
         raise ValueError("entries must have a row, a key and a stamp for each slot")
-    return entries
+    return Entries(*parts)

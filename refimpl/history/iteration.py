@@ -169,14 +169,17 @@ def fresh_iteration(
         h = beside_cached(  # 13
             cache,
             slots[l],
+            computed[l],
             model.forward(l, live.blocks[l - 1], V[l - 1], H[l - 1]),  # 14
         )
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])  # 16
-    G = [None] * L + [G_L]
+    G, score = [None] * L + [G_L], [None] * L
     for l in range(L, 0, -1):
-        G_normal = rows_where(gnn, computed[l], G[l])
+        G_normal = G[l]
+        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
+            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
         G[l - 1] = model.backward(l, G_normal)  # 17 E-V5: Adam comes later
 
     updates = {}
@@ -185,8 +188,7 @@ def fresh_iteration(
             cache.begin_update(i)  # 18 E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # 19 E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            # E-V7: gradients of cached rows too; E-V9: the norm of each
-            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]  # 20
+            rows = V[l], score[l], normal[l], H[l]  # 20
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(  # 20
                 cache,
@@ -212,14 +214,29 @@ def layers_below(cached_layers, L, cache):
     return tuple(require.integer("cached_layers", l, 1, L - 1) for l in layers)
 
 
-def beside_cached(cache, slots, h_normal):
+def beside_cached(cache, slots, computed, h_normal):
     """Return the rows of a layer, each in its place: computed where there is no slot, else read."""
-    return h_normal if (slots < 0).all() else cache.read(slots, h_normal)
+    return h_normal if len(computed) == len(slots) else cache.read(slots, h_normal)
 
 
-def rows_where(gnn, computed, G):
-    """Return the gradients of the computed rows, copied where there are other rows."""
-    return G if len(computed) == len(G) else gnn.history.cache_read(G, computed)
+# (`gradient_norms`, `cache_read`, what does both in one pass) of a package: fastimpl has this
+TOGETHER: list[tuple[Any, Any, Any]] = []
+
+
+@timed("cache")
+def norms_and_rows(gnn, computed, G, model, l, H):
+    """Return the norm of each gradient, and the gradients of the computed rows of layer l.
+
+    They are copies where there are other rows. A `model` may have a method ``gates(l)``, which says
+    whether they may be 0 where the rows H of the layer are not above 0: behind its ReLU.
+    """
+    if len(computed) == len(G):
+        return gnn.history.gradient_norms(G), G
+    gates = getattr(model, "gates", None)
+    for norms, read, both in TOGETHER:
+        if gnn.history.gradient_norms is norms and gnn.history.cache_read is read:
+            return both(G, computed, H if gates is not None and gates(l) else None)
+    return gnn.history.gradient_norms(G), gnn.history.cache_read(G, computed)
 
 
 def densest_first(performance, l, rows):

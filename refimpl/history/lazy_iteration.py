@@ -16,7 +16,7 @@ from refimpl.history.iteration import (
     densest_first,
     fresh_arguments,
     layers_below,
-    rows_where,
+    norms_and_rows,
 )
 from refimpl.history.performance import PerformancePolicy
 from refimpl.profiling import timed
@@ -92,29 +92,34 @@ def lazy_fresh_iteration(
     computed = slots.copy()  # which rows have no slot
     for l in range(L, 0, -1):
         with timed("cache"):
-            slots[l] = np.full(len(V[l]), -1, np.int32)
             if l in cached_layers:
                 slots[l] = cache.lookup(l, V[l], i)
+            else:
+                slots[l] = np.full(len(V[l]), -1, np.int32)
             if not lookup_roots:
                 slots[l][: len(V[L])] = -1  # computed in every layer, so first in the next
             normal[l] = slots[l] < 0
             computed[l] = np.flatnonzero(normal[l])
+            rows = V[l] if len(computed[l]) == len(V[l]) else V[l].take(computed[l])
         with timed("sampling"):
-            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, V[l].take(computed[l]))
+            V[l - 1], blocks[l] = minibatch.drawn_hop(gnn, l, rows)
 
     H = [load_feature(V[0])]  # E-V4: of all live nodes
     for l in range(1, L + 1):
         h = beside_cached(
             cache,
             slots[l],
+            computed[l],
             model.forward(l, blocks[l], V[l - 1], H[l - 1]),
         )
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])
-    G = [None] * L + [G_L]
+    G, score = [None] * L + [G_L], [None] * L
     for l in range(L, 0, -1):
-        G_normal = rows_where(gnn, computed[l], G[l])
+        G_normal = G[l]
+        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
+            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
         G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}
@@ -123,8 +128,7 @@ def lazy_fresh_iteration(
             cache.begin_update(i)  # E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            # E-V7: gradients of cached rows too; E-V9: the norm of each
-            rows = V[l], gnn.history.gradient_norms(G[l]), normal[l], H[l]
+            rows = V[l], score[l], normal[l], H[l]
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(
                 cache,

@@ -19,12 +19,15 @@ from refimpl.streams import NEIGHBOR, NODES, SHARED, Stream, key, permutation
 from refimpl.typed import TypedGraph
 
 LABOR_MODES = ("labor", "labor_exact", *ROUNDS)
+REPEATED = "roots must be distinct"
 MODES = ("layered", "shared", *LABOR_MODES)
 
 
-def mfg_arguments(graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency):
-    """Check the arguments of `sample_mfg`; return them."""
-    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode)
+def mfg_arguments(
+    graph, roots, fanouts, seed, epoch, batch, mode, batch_dependency, compare_roots=True
+):
+    """Check the arguments of `sample_mfg`; return them. `compare_roots` as below."""
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, mode, compare_roots)
     seed, epoch = require.word("seed", seed), require.word("epoch", epoch)
     kappa = dependency_argument(mode, batch_dependency)
     return graph, roots, fanouts, seed, epoch, require.word("batch", batch), mode, kappa
@@ -39,15 +42,22 @@ def dependency_argument(mode, batch_dependency):
     return int(batch_dependency)
 
 
-def neighbor_arguments(graph, roots, fanouts, mode):
-    """Check what describes the sampling of a batch; return (roots, fanouts)."""
+def neighbor_arguments(graph, roots, fanouts, mode, compare_roots=True):
+    """Check what describes the sampling of a batch; return (roots, fanouts).
+
+    With `compare_roots` False, the caller finds out whether a node is there twice, unless there are
+    fan-outs by relation.
+    """
     checked(graph)
     require.choice("mode", mode, MODES)
     roots = require.ids("roots", roots, 0, graph.n, np.int32)
-    ascending = np.sort(roots)
-    if np.any(ascending[1:] == ascending[:-1]):
-        raise ValueError("roots must be distinct")
-    return roots, fanouts_arguments(graph, require.sequence("fanouts", fanouts), mode)
+    fanouts = require.sequence("fanouts", fanouts)
+    by_relation = any(isinstance(fanout, list | tuple | np.ndarray) for fanout in fanouts)
+    if compare_roots or by_relation:
+        ascending = np.sort(roots)
+        if np.any(ascending[1:] == ascending[:-1]):
+            raise ValueError(REPEATED)
+    return roots, fanouts_arguments(graph, fanouts, mode)
 
 
 def fanouts_arguments(graph, fanouts, mode):
@@ -188,7 +198,7 @@ class Minibatch(NamedTuple):
         one its number.
         """
         fanouts = (self.fanouts[len(self.fanouts) - l], *(l - 1) * (0,))
-        mfg = self._replace(roots=nodes, fanouts=fanouts).drawn_whole(gnn)
+        mfg = Minibatch(self.graph, nodes, fanouts, *self[3:]).drawn_whole(gnn)
         return mfg.nodes[l - 1], mfg.blocks[l - 1]
 
 
@@ -197,11 +207,8 @@ def checked_minibatch(minibatch):
     if not isinstance(minibatch, Minibatch):
         kind = type(minibatch).__name__
         raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
-    minibatch = Minibatch(*require.record("minibatch", minibatch, Minibatch))
-    roots, fanouts = neighbor_arguments(
-        minibatch.graph, minibatch.roots, minibatch.fanouts, "layered"
-    )
-    return minibatch._replace(roots=roots, fanouts=fanouts)
+    graph, roots, fanouts, *name = require.record("minibatch", minibatch, Minibatch)
+    return Minibatch(graph, *neighbor_arguments(graph, roots, fanouts, "layered"), *name)
 
 
 def _sample(graph, roots, fanouts, name, mode, batch_dependency):

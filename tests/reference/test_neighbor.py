@@ -399,6 +399,17 @@ def test_bad_arguments_are_refused(gnn, case):
         gnn.sample_mfg(**{**GOOD, **changed})
 
 
+@pytest.mark.parametrize("n", [9, 2**21 + 9], ids=["array", "table"])  # of the nodes met
+@pytest.mark.parametrize("fanouts", [(2,), (0,), ()])
+def test_repeated_roots_are_refused_and_leave_nothing(gnn, n, fanouts):
+    graph = graph_from_edges(n, {(n - 1, 3), (n - 1, 5)})
+    name = {"seed": 0, "epoch": 0, "batch": 0}
+    with pytest.raises(ValueError, match="roots must be distinct"):
+        gnn.sample_mfg(graph, [n - 1, 4, n - 1], fanouts, **name)
+    roots, more = [n - 1, 4], [3, 5] if fanouts == (2,) else []
+    assert gnn.sample_mfg(graph, roots, fanouts, **name).nodes[0].tolist() == roots + more
+
+
 def test_bad_batches_are_refused(gnn):
     many = {"seed": 0, "epoch": 0}
     with pytest.raises(TypeError, match="batches must be a sequence"):

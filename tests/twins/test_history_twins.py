@@ -9,6 +9,7 @@ from strategies import FLOATS, distinct
 
 import fastimpl
 import refimpl
+from fastimpl.history.policy import norms_and_rows
 from refimpl.history import Entries
 
 THREADS = st.sampled_from([1, 2, 5])
@@ -50,6 +51,26 @@ def test_row_norms(shape, dtype, size, count):
     with np.errstate(over="ignore"):
         G = (distinct(shape, np.float64) * size).astype(dtype)
     assert_twins("gradient_norms", read_only(G), count=count)
+
+
+@given(
+    rows=st.integers(0, 300),
+    f=st.sampled_from([0, 1, 9, 128]),
+    dtype=FLOATS,
+    share=st.floats(0, 1),
+    gated=st.booleans(),
+    count=THREADS,
+)
+def test_norms_and_chosen_rows_in_one_pass(rows, f, dtype, share, gated, count):
+    rng = np.random.default_rng(rows)
+    G, H = distinct((rows, f), dtype), rng.choice([-1, -0.0, 0, 1, np.nan], (rows, f))
+    taken = np.flatnonzero(rng.random(rows) < share)
+    let_through = (H[taken] > 0) | (not gated)
+    H = read_only(H.astype(dtype)) if gated else None
+    with threads(count):
+        norms, chosen = norms_and_rows(read_only(G), taken, H)
+    assert_bits(norms, refimpl.history.gradient_norms(G))
+    assert_bits(chosen, np.where(let_through, G[taken], 0).astype(dtype))
 
 
 @given(data=st.data(), p=st.floats(0, 1) | st.sampled_from([0.5, 1]), count=THREADS)

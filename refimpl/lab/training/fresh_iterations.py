@@ -77,8 +77,9 @@ class FreshIterations:
         done = [load_counts(step, 0, held, self.run.row_bytes) for step, _, held in passes]
         step, gradients, held = self.open_iteration()
         inputs = step.inputs if self.counts_all else self.counted.inputs(step)
-        counts = load_counts(step, inputs, held, self.run.row_bytes).plus(*done)
-        counts = counts._replace(lost=cache.lost - before[0], dropped=cache.dropped - before[1])
+        others = {"lost": cache.lost - before[0], "dropped": cache.dropped - before[1]}
+        counts = load_counts(step, inputs, held, self.run.row_bytes, **others)
+        counts = counts.plus(*done) if done else counts
         return Step(step.loss, gradients, len(step.nodes[-1]), counts)
 
     def open_iteration(self, number: int | None = None) -> tuple[FreshStep, Weights, int]:
@@ -257,17 +258,21 @@ def number_of_pass(settings: Any, step: int, number: int | None) -> int:
     return step * (refresh + 1) + (refresh if number is None else number)
 
 
-def load_counts(step: FreshStep, inputs: int | Absent, held: int, row_bytes: int) -> LoadCounts:
+def load_counts(
+    step: FreshStep, inputs: int | Absent, held: int, row_bytes: int, **others: int
+) -> LoadCounts:
     """Return what an iteration needed, found and loaded; `held` features were in the cache."""
     loaded = len(step.nodes[0]) - held
+    looked_up = [step.cached[l - 1] for l in step.updates]
     return LoadCounts(
         inputs=inputs,
         live=len(step.nodes[0]),
         feature_hits=held,
         loaded=loaded,
         bytes=loaded * row_bytes,
-        lookups=sum(len(step.cached[l - 1]) for l in step.updates),
-        hits=sum(int(step.cached[l - 1].sum()) for l in step.updates),
+        lookups=sum(map(len, looked_up)),
+        hits=sum(int(np.count_nonzero(rows)) for rows in looked_up),
         admitted=sum(done.admitted for done in step.updates.values()),
         evicted=sum(done.evicted for done in step.updates.values()),
+        **others,
     )

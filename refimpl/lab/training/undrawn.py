@@ -72,7 +72,7 @@ class InputCounts:
         if b == counted:
             self.latest = (epoch, b), roots, step.inputs
             return step.inputs
-        if not any(read.any() for read in step.cached):
+        if not any(step.cached[l - 1].any() for l in step.updates):
             return live  # all were drawn
         if self.latest[0] != (epoch, counted):  # in a resumed run, or by another rank
             self.latest = (epoch, counted), *self._drawn(epoch, counted)
