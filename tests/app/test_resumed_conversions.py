@@ -176,9 +176,18 @@ def test_what_cannot_be_trusted_begins_anew(sources, tmp_path, monkeypatch, chan
 def test_the_folder_of_another_user_begins_anew(sources, tmp_path, monkeypatch):
     lines = []
     interrupted(monkeypatch, 3, sources / "ogb", tmp_path / "graph")
+    (place,) = tmp_path.glob("graph.*.tmp")
+    (place / journal.NAME).write_bytes(2 * journal._line(5))  # nothing of it is read
     monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
     convert(sources / "ogb", tmp_path / "graph", memory=5000, say=lines.append)
     assert len(lines) == 1 and lines[0].endswith("another user wrote its folder")
+
+
+def test_an_argument_that_the_journal_lacks_is_named(tmp_path):
+    known = {"version": "1", "arguments": {"a": 1}, "inputs": {}}
+    (tmp_path / journal.NAME).write_bytes(2 * journal._line(known))
+    asked = known | {"arguments": {"a": 1, "b": None}}
+    assert journal.refused(tmp_path, asked) == "its argument b was another"
 
 
 def test_another_version_begins_anew(sources, tmp_path, monkeypatch):

@@ -112,6 +112,8 @@ def refused(place: Path, identity: dict[str, Any]) -> str | None:
 
     The answer is empty if nothing in it is finished.
     """
+    if place.stat().st_uid != os.geteuid():
+        return "another user wrote its folder"
     head, *lines = _lines(place / NAME) or [None]
     if not lines:
         return ""
@@ -120,10 +122,9 @@ def refused(place: Path, identity: dict[str, Any]) -> str | None:
             old, new = head.get(kind), identity[kind]
             if not (isinstance(old, dict) and isinstance(new, dict)):
                 return f"its {what} was another version"
-            names = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-            return f"its {what} {names[0]} was another"
-    if place.stat().st_uid != os.geteuid():
-        return "another user wrote its folder"
+            both = {*old} & {*new}
+            names = [key for key in {*old, *new} if key not in both or old[key] != new[key]]
+            return f"its {what} {min(names)} was another"
     found = {path.name: path.lstat() for path in place.iterdir()}
     for name, size in lines[-1]["files"].items():
         if name not in found or found[name].st_size < size:
