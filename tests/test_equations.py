@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pkgutil import resolve_name
 
 import pytest
 from docs_ext import DOCS, paper_lines
@@ -77,7 +78,7 @@ def test_each_has_functions_that_name_it_or_a_reason(key):
     assert len(entry.get("why", "so many words are enough").split()) > 4
     assert len(places) == len(set(places))
     for place in places:
-        found = paper_lines.find(place)
+        found = resolve_name(place)
         assert key in statements_named(found.__doc__), place
 
 

@@ -1,8 +1,11 @@
-"""Directives of the reference: every public name, by topic.
+"""What the code itself says: every public name, by topic; settings; formats of data sets.
 
-    api          the names in it, one a line: a table of them, then the documentation of each;
-                 `every_sampler` stands for all samplers
-    api-table    the table alone, of the page docs/reference/NAME.md
+    api            the names in it, one a line: a table of them, then the documentation of each;
+                   `every_sampler` stands for all samplers
+    api-table      the table alone, of the page docs/reference/NAME.md
+    settings       the fields of a class, and their options: "module:Class"
+    data-formats   what each format of data sets may contain; the rows of sources that are no files
+                   are its content
 
 In Markdown, `name` in backticks becomes a link if it is a public name that has a capital letter
 or an underscore: others are words too.
@@ -10,14 +13,19 @@ or an underscore: others are words too.
 
 import inspect
 import re
+from dataclasses import fields
+from pkgutil import resolve_name
 
 from docutils import nodes
-from generated import ancestors, extension
+from generated import ancestors, extension, plain, row_of, table
 from listed_names import DOCS, names_in
 from sphinx import addnodes
 
 import refimpl
+from refimpl.lab.apps.options import option_of
 from refimpl.lab.backend import find, homes
+from refimpl.lab.data.formats import FORMATS, Contents
+from refimpl.lab.training.settings import settings_of
 
 FENCE = re.compile(r"^```\{api\}\n(.*?)^```\s*$", re.M | re.S)
 SPECIAL = {name for name in homes() if "_" in name or not name.islower()}
@@ -70,6 +78,29 @@ def api_table(topic):
     return markdown(table_of(names_of_topic(topic)))
 
 
+def settings(place):
+    """Return a table of the settings of "module:Class"."""
+    cls, lines = resolve_name(place), []
+    defaults = {field.name: field.default for field in fields(cls)}
+    for name, setting in settings_of(cls).items():
+        option = option_of(cls, name)
+        shown = setting.shown or str(defaults[name])
+        flag = "" if option is None else f"`{option.flag}`"
+        lines.append((f"`{name}`", flag, plain(shown), plain(setting.help)))
+    return table(("field", "option", "default", "what it does"), lines, (3, 3, 3, 8))
+
+
+def data_formats(content):
+    """Return the table, which ends in the rows that are `content`."""
+    titles = ("format", "recognised by", *Contents._fields)
+    lines = [(form.name, form.sign, *form.contents) for form in FORMATS]
+    lines += [row.strip("| ").split(" | ") for row in content.splitlines() if row]
+    wrong = next((row for row in lines if len(row) != len(titles)), None)
+    if wrong is not None:
+        raise ValueError(f"a row must have {len(titles)} cells: {row_of(wrong):.80}")
+    return table(titles, lines, (3, 3, 5, 5, 4, 4, 4))
+
+
 def markdown(lines):
     """Return reStructuredText as Markdown."""
     return "\n".join(["````{eval-rst}", ".. py:currentmodule:: refimpl", "", *lines, "````"])
@@ -94,4 +125,4 @@ def link_names(app, doctree):
         link += literal
 
 
-setup = extension(api, api_table, doctree_read=link_names)
+setup = extension(api, api_table, settings, data_formats, doctree_read=link_names)

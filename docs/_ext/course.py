@@ -1,30 +1,21 @@
-"""What the site has for a course, made from refimpl/lab/apps/course and the pages of docs/learn.
+"""What the site has for a course, made from refimpl/lab/apps/course.
 
 exercise-names              the names of all exercises, level by level
 exercise-check uniform 0    what `check` says of the first of an exercise's known mistakes
 exercise-level 2            a section for each exercise of a level, hints and solution folded; the
                             section of an exercise has the target exercise-NAME
-page-questions              every question of the pages' "Questions and answers", folded
-exercise-sheets             the exercises of each page, without hints and answers
-sheet-answers               their answers
 """
 
-import re
 import tempfile
 from pathlib import Path
 
 from docutils import nodes
 from generated import box, code, extension, folded, plain
-from learn_pages import DOCS, from_root, pages, questions
+from paper_lines import DOCS
 
 from refimpl.lab.apps.course.checking import Asker, check
 from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises, find
 from refimpl.lab.apps.course.feedback import lines_on
-
-PAPER = re.compile(
-    r'With pen and paper:\n\n(.*?)<details class="folded"><summary>Answers</summary>\n(.*?)</det',
-    re.S,
-)
 
 
 def section_of(exercise):
@@ -89,56 +80,9 @@ def name_sections(app, doctree):
                 section["ids"].insert(0, name)
 
 
-def page_questions():
-    """Return each question as a line that opens its answer."""
-    made = []
-    for page, title, found in questions():
-        made.append(f"**[{title}](/{page}.md#questions-and-answers)**\n")
-        for question, answer in found:
-            summary = re.sub(r"\{\w+\}`([^`]*)`|[`$\\]", r"\1", question)
-            made.append(folded(summary, from_root(answer, page)))
-    return "\n".join(made)
-
-
-def sheets():
-    """Yield (title, page, names of exercises, questions on paper, answers) of each page."""
-    for page, title, text in pages():
-        part = text.partition("\n## Exercises\n")[2].partition("\n## ")[0]
-        found = PAPER.search(part)
-        if found:
-            names = re.findall(r"exercises\.md#exercise-(\w+)", part)
-            yield title, page, names, *(from_root(found[k], page).strip() for k in (1, 2))
-
-
-def exercise_sheets():
-    """Return the sheets: what is to be programmed, and what is to be worked out on paper."""
-    made = []
-    for title, page, names, asked, _ in sheets():
-        made.append(f"# {title}\n\nThe page: [](/{page}.md). To be programmed:\n")
-        for exercise in map(find, names):
-            made.append(
-                f"- `minibatch-gnn exercise start {exercise.name}`: {plain(exercise.title)} "
-                f"({plain(exercise.place)})"
-            )
-        made.append(f"\nWith pen and paper:\n\n{asked}\n")
-    return "\n".join(made)
-
-
-def sheet_answers():
-    """Return the answers of the sheets, with the code of the solutions."""
-    made = []
-    for title, _, names, _, answers in sheets():
-        made.append(f"# {title}\n\n{answers}\n")
-        made += [f"**`{name}`**\n\n{code(find(name).code)}" for name in names]
-    return "\n".join(made)
-
-
 setup = extension(
     exercise_names,
     exercise_check,
     exercise_level,
-    page_questions,
-    exercise_sheets,
-    sheet_answers,
     doctree_read=name_sections,
 )

@@ -7,6 +7,7 @@ that Sphinx does not watch.
 import inspect
 import re
 from html import escape
+from pathlib import Path
 
 from docutils import nodes
 from docutils.parsers.rst.directives import unchanged
@@ -15,13 +16,23 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 FAULTS = (LookupError, ValueError, TypeError, ImportError, AttributeError, OSError, RuntimeError)
 
 
-def extension(*directives, roles=(), **events):
+def extension(*directives, roles=(), files=None, **events):
     """Return the `setup` of an extension: its directives, roles, and functions of events.
 
     The name of a directive, role or event is that of the function, parameter: "_" stands for "-".
+    After a build, `files(app)` returns what else the site has: {path: text}.
     """
 
+    def write_files(app, exception):
+        if exception is None and app.builder.format == "html":
+            for path, text in files(app).items():
+                file = Path(app.outdir, path)
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text, encoding="utf-8")
+
     def setup(app):
+        if files is not None:
+            app.connect("build-finished", write_files)
         for function in directives:
             app.add_directive(name_of(function), directive(function))
         for function in roles:

@@ -1,14 +1,12 @@
 """Directives of the pages of docs/kernels, with the name of a kernel.
 
 kernel-about         where it comes from, its vectors, the links to what explains it
-kernel-requirements  what is required, by number; the cases of each requirement
-kernel-errors        what is refused, and with which error; the cases of each row
-kernel-flags         the flags of its vectors in words
+kernel-cases         what is required and refused, the flags of its vectors; with the cases of each
 
 port-stages          the table of stages on the page about a port; each line of its content is a
                      page of docs/kernels, what the stage gives, and more kernels than the page has
 
-The tables are folded.
+The tables of cases are folded.
 """
 
 import re
@@ -64,30 +62,29 @@ def learned(source):
     return [f"[explained](/{page}.md#{key.replace(':', '-')})" for page, key in pages.items()]
 
 
-def kernel_requirements(kernel):
-    """Return the requirements of a kernel as a table: number, words, cases."""
-    found = requirements.of_kernel(kernel)
-    rows = [(f"`{name}`", plain(says), some(cases)) for name, says, cases in found]
-    made = table(("requirement", "", "cases"), rows, (), "kernel-table")
-    return folded(counted(rows, "requirement"), made)
+def kernel_cases(kernel):
+    """Return three folded tables, each row with its cases: requirements, refusals, flags.
 
-
-def kernel_errors(kernel):
-    """Return what a kernel refuses as a table: the first row that is so says the error."""
-    rows = [(kind, words, some(cases)) for kind, words, cases in requirements.refusals(kernel)]
-    made = table(("error", "when", "cases"), rows, (), "kernel-table")
-    return folded(f"What is refused: {counted(rows, 'row')}", made)
-
-
-def kernel_flags(kernel):
-    """Return what the flags of a kernel's vectors mean, and which cases carry them."""
-    file, rows = files()[kernel], []
-    for flag, meaning in file["flags"].items():
-        cases = [case["id"] for case in file["cases"] if flag in case["flags"]]
-        rows.append((f"`{flag}`", plain(meaning), some(cases)))
-    titles = ("flag", "what a port that fails there has overlooked", "cases")
-    made = table(titles, rows, (), "kernel-table")
-    return folded(f"{counted(rows, 'flag')} of its cases", made)
+    The first row of refusals that is so says the error.
+    """
+    file = files()[kernel]
+    required = [(f"`{name}`", plain(says), of) for name, says, of in requirements.of_kernel(kernel)]
+    flags = [
+        (f"`{flag}`", plain(meaning), [one["id"] for one in file["cases"] if flag in one["flags"]])
+        for flag, meaning in file["flags"].items()
+    ]
+    overlooked = "what a port that fails there has overlooked"
+    tables = (
+        ("{}", "requirement", ("requirement", "", "cases"), required),
+        ("What is refused: {}", "row", ("error", "when", "cases"), requirements.refusals(kernel)),
+        ("{} of its cases", "flag", ("flag", overlooked, "cases"), flags),
+    )
+    made = []
+    for summary, word, titles, rows in tables:
+        cells = [(name, words, some(cases)) for name, words, cases in rows]
+        text = table(titles, cells, (), "kernel-table")
+        made.append(folded(summary.format(counted(rows, word)), text))
+    return "\n".join(made)
 
 
 def port_stages(content):
@@ -112,4 +109,4 @@ def some(cases):
     return f"{named} and {more} more" if more > 0 else named
 
 
-setup = extension(kernel_about, kernel_requirements, kernel_errors, kernel_flags, port_stages)
+setup = extension(kernel_about, kernel_cases, port_stages)

@@ -1,4 +1,4 @@
-"""The pages of the course: their questions, and each as a notebook in notebooks/ of the site.
+"""The pages of the course, each as a notebook in notebooks/ of the site.
 
 In a notebook worked examples become cells of code, steppers pages that are made and shown, and code
 of the reference is printed. Drawings and the tables of the papers' lines stay on the page.
@@ -14,8 +14,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from stored_results import DOCS, measured
 from worked_examples import in_page
 
-PART = re.compile(r"^## Questions and answers\n(.*?)(?=^## |\Z)", re.M | re.S)
-ASKED = re.compile(r"^\*\*(.+?\?)\*\* (.*?)(?=^\*\*|\Z)", re.M | re.S)
 FENCE = re.compile(r"^(`{3,})\{([\w-]+)\}([^\n]*)\n(.*?)^\1\n?", re.M | re.S)
 FOLD = re.compile(r"<details.*?<summary>(.*?)</summary>(.*?)</details>", re.S)
 ROLE = re.compile(r"\{(\w+)\}`([^`]+)`")
@@ -40,26 +38,10 @@ for place in {places}:
 
 
 def pages():
-    """Yield (page without its ending, title, text) of the pages of the course, in its order."""
+    """Yield (page without its ending, text) of the pages of the course, in its order."""
     course = (DOCS / "learn" / "index.md").read_text(encoding="utf-8")
     for name in re.search(r":hidden:\n(.*?)```", course, re.S)[1].split():
-        text = (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
-        yield f"learn/{name}", re.search(r"^# (.*)$", text, re.M)[1], text
-
-
-def questions():
-    """Yield (page without its ending, title, list of (question, answer)), in the course's order."""
-    for page, title, text in pages():
-        found = [pair for part in PART.findall(text) for pair in ASKED.findall(part)]
-        if found:
-            yield page, title, found
-
-
-def from_root(text, page):
-    """Return an answer with its links as seen from any page."""
-    text = re.sub(r"\]\((?=\w+\.md)", f"](/{Path(page).parent}/", text)
-    text = text.replace("](#", f"](/{page}.md#").replace("](../", "](/")
-    return text.replace("{doc}`../", "{doc}`/")
+        yield f"learn/{name}", (DOCS / "learn" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def notebook_of(page, text):
@@ -112,14 +94,14 @@ def shown(role, text):
 
 def title_of(target):
     """Return the title of the page that a link of the course leads to, in quotes."""
-    path = Path("learn", target.partition("#")[0])
-    path = DOCS / path.with_suffix(".md") if path.name != "learn" else DOCS / "learn" / "index.md"
-    return f"“{path.resolve().read_text(encoding='utf-8').partition('# ')[2].splitlines()[0]}”"
+    path = Path("/learn", target.partition("#")[0] or "index").with_suffix(".md")
+    text = Path(f"{DOCS}{path}").read_text(encoding="utf-8")
+    return f"“{text.partition('# ')[2].splitlines()[0]}”"
 
 
 def runnable():
     """Return page -> notebook of the pages that have a worked example."""
-    return {page: notebook_of(page, text) for page, _, text in pages() if in_page(text)}
+    return {page: notebook_of(page, text) for page, text in pages() if in_page(text)}
 
 
 def add_links(app, doctree):
@@ -131,13 +113,10 @@ def add_links(app, doctree):
         next(iter(doctree.findall(nodes.section))).insert(1, raw(link))
 
 
-def write_notebooks(app, exception):
-    """Write the notebooks."""
-    if exception is None and app.builder.name == "html":
-        folder = Path(app.outdir, "notebooks")
-        folder.mkdir(exist_ok=True)
-        for page, notebook in runnable().items():
-            nbformat.write(notebook, folder / f"{Path(page).name}.ipynb")
+def notebooks(app):
+    """Return the files of the notebooks."""
+    made = runnable().items()
+    return {f"notebooks/{Path(page).name}.ipynb": f"{nbformat.writes(one)}\n" for page, one in made}
 
 
-setup = extension(doctree_read=add_links, build_finished=write_notebooks)
+setup = extension(files=notebooks, doctree_read=add_links)

@@ -26,7 +26,6 @@ from pathlib import Path
 from docutils import nodes
 from drawings import drawing_of
 from generated import box, extension, raw
-from sphinx.util.fileutil import copy_asset_file
 
 REVEAL = Path(find_spec("sphinx_revealjs").origin).parent / "_static" / "revealjs"
 FILES = ("dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js", "LICENSE")
@@ -195,13 +194,10 @@ def page_context(app, pagename, templatename, context, doctree):
     return "deck.html"
 
 
-def copy_reveal(app):
-    """Copy the files of reveal.js into the folder of static files."""
-    if app.builder.format == "html":
-        folder = Path(app.outdir, "_static", "reveal")
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in FILES:
-            copy_asset_file(REVEAL / name, folder)
+def reveal_js(app):
+    """Return the files of reveal.js."""
+    files = [REVEAL / name for name in FILES]
+    return {f"_static/reveal/{file.name}": file.read_text(encoding="utf-8") for file in files}
 
 
 register = extension(
@@ -214,7 +210,7 @@ register = extension(
     agenda,
     panels,
     roles=[play],
-    builder_inited=copy_reveal,
+    files=reveal_js,
     doctree_resolved=make_slides,
 )
 

@@ -7,13 +7,13 @@ The pages and the tests both read them here; nothing here needs Sphinx.
 """
 
 import ast
-import importlib
 import inspect
 import re
 import sys
 from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import NamedTuple
 
 import refimpl
@@ -118,18 +118,9 @@ def marks(source):
     return found
 
 
-def find(place):
-    """Return the object that "module:name" names."""
-    module, _, name = place.partition(":")
-    found = importlib.import_module(module)
-    for part in name.split(".") if name else ():
-        found = getattr(found, part)
-    return found
-
-
 def source_of(place):
     """Return (path, first row, source) of "module:name", dedented enough to stand alone."""
-    found = find(place)
+    found = resolve_name(place)
     lines, row = inspect.getsourcelines(found)
     path = Path(inspect.getsourcefile(inspect.unwrap(found))).relative_to(PACKAGES)
     return path.as_posix(), max(row, 1), inspect.cleandoc("\n" + "".join(lines)) + "\n"

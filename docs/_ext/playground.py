@@ -1,4 +1,4 @@
-"""The scripts of the playground as one classic script, _static/playground.js.
+"""The scripts of the playground as one classic script, which `steppers` writes. Needs no Sphinx.
 
 The files in docs/playground are ES modules, which browsers do not load from file://. `bundle`
 puts the modules that the page needs into one script, each as a function of its own that returns
@@ -57,16 +57,3 @@ def target(path, relative):
 def name_of(path):
     """Return the name that a module has in the script."""
     return re.sub(r"\W", "_", path.removesuffix(".mjs"))
-
-
-def write_script(app):
-    """Write the script into the folder of static files."""
-    if app.builder.format == "html":
-        static = Path(app.outdir, "_static")
-        static.mkdir(parents=True, exist_ok=True)
-        (static / "playground.js").write_text(bundle(), encoding="utf-8")
-
-
-def setup(app):
-    app.connect("builder-inited", write_script)
-    return {"version": "1", "parallel_read_safe": True}

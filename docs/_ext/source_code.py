@@ -11,6 +11,7 @@ import ast
 import inspect
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 
 from docutils import nodes
 from generated import extension, fold_nodes
@@ -20,7 +21,6 @@ from paper_lines import (
     PACKAGES,
     TITLES,
     beside_code,
-    find,
     in_kernels,
     load_algorithms,
     load_paraphrases,
@@ -29,10 +29,9 @@ from paper_lines import (
 )
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
-from pygments.lexers import CythonLexer, JavascriptLexer, PythonLexer
+from pygments.lexers import get_lexer_for_filename
 
 FOLDER = "source"  # of the built pages
-LEXERS = {".py": PythonLexer, ".mjs": JavascriptLexer}  # all other files are Cython's
 KINDS = "py", "pyx", "pxd"
 FILES = [  # where the packages or the checkout are, and which files there have pages
     *((PACKAGES, f"{name}/**/*.{kind}") for name in ("refimpl", "fastimpl") for kind in KINDS),
@@ -56,7 +55,7 @@ def block_in_html(code, path, rows, page, errata):
     is that of the page of errata.
     """
     # stripnl would drop leading blank rows and shift the numbers of all others
-    lexer = LEXERS.get(Path(path).suffix, CythonLexer)(stripnl=False)
+    lexer = get_lexer_for_filename(path, stripnl=False)
     lines = highlight(code, lexer, HtmlFormatter(nowrap=True)).removesuffix("\n").split("\n")
     html, width = [], len(str(rows[-1]))
     for row, line in zip(rows, lines, strict=True):
@@ -101,14 +100,12 @@ def source_files():
     return dict(sorted(found.items()))
 
 
-def write_pages(app, exception):
-    """Write a page for each source file, and one that lists them.
+def written_pages(app):
+    """Return a page for each source file, and one that lists them.
 
     They are plain, without the theme's table of contents, which takes a tenth of a second a page.
     """
-    if exception or app.builder.format != "html":
-        return
-    pages = {path: f"{page_of(path)}.html" for path in source_files()}
+    pages, files = {path: f"{page_of(path)}.html" for path in source_files()}, {}
     for path, page in {**pages, "Source files": f"{FOLDER}/index.html"}.items():
         made = {"title": path, "site": app.config.html_title, "above": "../" * page.count("/")}
         if path in source_files():
@@ -118,9 +115,8 @@ def write_pages(app, exception):
             made["code"] = block_in_html(code, path, rows, "", errata)
         else:
             made["pages"] = pages
-        file = Path(app.outdir, page)
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(app.builder.templates.render("source.html", made), encoding="utf-8")
+        files[page] = app.builder.templates.render("source.html", made)
+    return files
 
 
 def resolve(domain, info):
@@ -130,7 +126,7 @@ def resolve(domain, info):
     """
     if not info["module"]:
         return None
-    found = find(f"{info['module']}:{info['fullname']}")
+    found = resolve_name(f"{info['module']}:{info['fullname']}")
     found = inspect.unwrap(getattr(found, "unbound", getattr(found, "fget", found)))
     try:
         path = Path(inspect.getsourcefile(found)).relative_to(PACKAGES)
@@ -245,7 +241,7 @@ def silent(numbers):
     return f"Lines {listed} end blocks, wait for other processors, or are comments."
 
 
-register = extension(reference_code, paper_beside_code, roles=[source], build_finished=write_pages)
+register = extension(reference_code, paper_beside_code, roles=[source], files=written_pages)
 
 
 def setup(app):

@@ -13,16 +13,17 @@ algorithms, here JPDC'21 Algorithm 4. Without `step` it opens at its beginning.
 the stepper alone where the page has none; <pin_tile> opens it at its beginning. The build warns of
 a place that is none.
 
-The pages are written to steppers/ of the site; docs/_static/steppers.js tells them its theme.
+The pages are written to steppers/ of the site; docs/_static/steppers.js tells them its theme. The
+script of the playground is written, too.
 """
 
 import functools
 import re
 from html import escape
-from pathlib import Path
 
 from docutils import nodes
 from generated import extension, raw
+from playground import bundle
 
 from refimpl.lab.apps.stepper.page import site_pages
 from refimpl.lab.apps.stepper.places import step_at
@@ -78,18 +79,11 @@ def aim_links(app, doctree):
             link["target"] = f"stepper-{link['stepper']}"
 
 
-def write_pages(app, exception):
-    """Write the pages of all steppers."""
-    if exception is None and app.builder.name == "html":
-        folder = Path(app.outdir, FOLDER)
-        folder.mkdir(exist_ok=True)
-        for name, text in site_pages(recorded(name) for name in recipes()).items():
-            (folder / name).write_text(text, encoding="utf-8")
+def pages(app):
+    """Return the pages of all steppers, and the script of the playground."""
+    made = site_pages(recorded(name) for name in recipes())
+    made = {f"{FOLDER}/{name}": text for name, text in made.items()}
+    return {**made, "_static/playground.js": bundle()}
 
 
-setup = extension(
-    stepper,
-    roles=[step],
-    doctree_read=aim_links,
-    build_finished=write_pages,
-)
+setup = extension(stepper, roles=[step], files=pages, doctree_read=aim_links)

@@ -8,13 +8,14 @@ from math import log10
 
 from paper_lines import DOCS, tomllib
 
-from bench.figures import experiment
+from bench.figures import experiment, training
+from bench.figures.result_rows import pick, values_of
 from bench.markdown import ratio, significant
 from bench.report import rows_of
 
 RESULTS = DOCS / "results"
 REPORT = RESULTS / "reports" / "kernels.json"
-TRAINING = "I-fig2"
+TRAINING, SCORED = "I-fig2", ("seconds", "val_f1")
 PACKAGES = "refimpl", "fastimpl"
 NUMBER = re.compile(r"[+-]?[\d,]+(?:\.\d+)?")
 
@@ -103,11 +104,10 @@ def measured(path):
 
 def seconds_to(score):
     """Return {method: [seconds until the validation F1, or None, of each seed]}."""
-    found = {}
     with (RESULTS / f"{TRAINING}.csv").open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            seeds = found.setdefault(row["name"], {})
-            seeds.setdefault(row["seed"], None)
-            if seeds[row["seed"]] is None and float(row["val_f1"]) >= score:
-                seeds[row["seed"]] = float(row["seconds"])
-    return {name: list(seeds.values()) for name, seeds in found.items()}
+        rows = [row | {key: float(row[key]) for key in SCORED} for row in csv.DictReader(file)]
+    seeds = [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
+    return {
+        name: [training.seconds_to(some, name, score) for some in seeds]
+        for name in values_of(rows, "name")
+    }

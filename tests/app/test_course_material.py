@@ -13,21 +13,31 @@ pytest.importorskip("sphinx", reason="sphinx is not installed")
 nbformat = pytest.importorskip("nbformat", reason="nbformat is not installed")
 pytestmark = pytest.mark.runs
 
-material = importlib.import_module("course")
 notebooks = importlib.import_module("learn_pages")
+INCLUDE = re.compile(r"\{include\} \.\./(.+)\n:start-after: '(.*)'\n:end-before: '(.*)'\n")
+
+
+def parts(page):
+    """Yield (what is in a section of a page of sheets, what it includes)."""
+    for section in (DOCS / "lectures" / f"{page}.md").read_text().split("\n## ")[1:]:
+        file, begin, end = INCLUDE.search(section).groups()
+        whole = (DOCS / file).read_text()
+        assert f"\n# {section.splitlines()[0]}\n" in f"\n{whole}"
+        yield section, whole.partition(begin)[2].partition(end)[0]
 
 
 def test_the_sheets_have_every_exercise_and_no_answer():
-    sheets, answers = material.exercise_sheets(), material.sheet_answers()
-    asked = re.findall(r"minibatch-gnn exercise start (\w+)", sheets)
-    assert sorted(asked) == sorted(names())
-    assert len(list(material.sheets())) == 11
-    for _, _, _, questions, answer in material.sheets():
+    found = []
+    for (_, questions), (below, answer) in zip(parts("sheets"), parts("answers"), strict=True):
         numbered = [len(re.findall(r"^\d\. ", part, re.M)) for part in (questions, answer)]
-        assert numbered[0] == numbered[1] > 0
-        assert questions in sheets and answer in answers and answer not in sheets
-    for name in names():
-        assert find(name).code.rstrip() in answers and find(name).code.rstrip() not in sheets
+        assert numbered[0] == numbered[1] > 0 and answer not in questions
+        asked = re.findall(r"exercises\.md#exercise-(\w+)", questions)
+        assert asked == re.findall(r"\*\*`(\w+)`\*\*", below)
+        files = re.findall(r"^```\{literalinclude\} (.+)$", below, re.M)
+        solved = dict.fromkeys(find(name).code for name in asked)
+        assert list(solved) == [(DOCS / "lectures" / file).read_text() for file in files]
+        found += asked
+    assert sorted(found) == sorted(names())
 
 
 def test_every_headline_claim_is_under_its_outcome():

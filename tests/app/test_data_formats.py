@@ -62,7 +62,7 @@ def test_a_sample_is_converted_to_what_is_loaded(samples, gnn, form, tmp_path):
 def test_the_page_has_a_row_for_every_format_and_constructor():
     """The directive makes the rows of FORMATS; those of constructors are written in it."""
     pytest.importorskip("sphinx")
-    make = importlib.import_module("options_and_formats").data_formats
+    make = importlib.import_module("api_reference").data_formats
     page = (DOCS / "data.md").read_text()
     rows = page.partition("```{data-formats}\n")[2].partition("```")[0].splitlines()
     made = {f"`{name}`" for name in vars(FromElsewhere) if name.startswith("from_")}
