@@ -150,12 +150,11 @@ class PagedFile:
                 f"hop, which are {self.bytes_for(len(pages))} bytes, and holds "
                 f"{self.pages.capacity} pages"
             )
-        begin, held = perf_counter(), self.pages.row_in.copy()
+        begin = perf_counter()
         reads = self.pages.plan(Window(pages, np.full(len(pages), self.clock), self.clock + 1))
         self.clock += 1
         self._coming = reads.slots
-        evicted = held[reads.slots]
-        self._give_back(np.sort(evicted[evicted != FREE]))
+        self._give_back(np.sort(reads.evicted[reads.evicted != FREE]))
         size = self._read(reads.rows)
         self._coming = None
         self.counts.asked += len(pages)

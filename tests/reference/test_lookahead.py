@@ -2,14 +2,15 @@
 
 from functools import cache
 from itertools import combinations
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from refimpl.loader import RowCache, Window, window_of
-from refimpl.loader.direct_reads import PAGE, PIECE, pieces_of
+from refimpl.loader import RowCache, Window, lookahead, window_of
+from refimpl.loader.direct_reads import GAP, PAGE, PIECE, pieces_of
 from refimpl.loader.sieve import SieveCache
 
 
@@ -75,6 +76,38 @@ WIDE = st.lists(st.lists(st.integers(0, 11), max_size=3, unique=True), max_size=
 @given(SETS, st.integers(3, 5))
 def test_no_policy_reads_fewer_rows_than_one_that_knows_all_windows(windows, capacity):
     assert sum(reads_of(windows, 7, capacity, len(windows))) == fewest_reads(windows, capacity)
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 19), max_size=4, unique=True), max_size=40),
+    st.integers(8, 12),
+    st.integers(0, 3),
+    st.sampled_from([1, 3, 4096]),
+)
+def test_the_rows_whose_next_use_is_farthest_make_room(windows, capacity, known, at_once):
+    """By a table of all slots; what is looked at together and when the queue is made anew is free."""
+    rows, last = RowCache(20, capacity), {}
+    windows = [window_of([w[:2], w[2:]], 2 * i) for i, w in enumerate(windows)]
+    for i, window in enumerate(windows):
+        later, pinned = windows[i + 1 : i + 1 + known], windows[i - 1] if i else None
+        next_use = {row: 10**6 - last[row] for row in rows.row_in[rows.row_in >= 0].tolist()}
+        free = capacity - len(next_use)
+        for one in later[::-1]:
+            uses = dict(zip(one.rows.tolist(), one.first.tolist(), strict=True))
+            next_use |= {row: use for row, use in uses.items() if row in next_use}
+        for row in {*window.rows.tolist(), *(pinned.rows.tolist() if i else ())}:
+            next_use.pop(row, None)
+        with mock.patch.object(lookahead, "AT_ONCE", at_once):
+            reads = rows.plan(window, pinned, later)
+        evicted = reads.evicted[reads.evicted >= 0].tolist()
+        assert len(evicted) == max(len(reads.rows) - free, 0)
+        farthest = sorted(next_use.values(), reverse=True)[: len(evicted)]
+        assert sorted((next_use[row] for row in evicted), reverse=True) == farthest
+        assert np.all(reads.slots[1:] > reads.slots[:-1]) and rows.queued <= 2 * capacity
+        assert rows.queued == sum(len(slots) for _, slots in rows.queue)
+        last |= dict.fromkeys(window.rows.tolist(), i)
+        if i % 5 == 4:
+            rows.forget(reads.slots[::2])
 
 
 @given(SETS, st.integers(3, 5), st.integers(0, 2))
@@ -181,4 +214,7 @@ def test_pieces_are_whole_pages_that_hold_their_rows(rows, offset, size):
         here = offset + rows[a:b] * size
         assert low <= here[0] < low + PAGE and high - PAGE < here[-1] + size <= high
         gaps = here[1:] // PAGE * PAGE - (here[:-1] + size + PAGE - 1) // PAGE * PAGE
-        assert np.all(gaps <= 0)  # no page that holds no row
+        assert np.all(gaps <= GAP * PAGE)
+    if len(rows):
+        wide = np.count_nonzero(begin[1:] - end[:-1] > GAP * PAGE)
+        assert len(begin) <= 1 + wide + (end[-1] - begin[0]) // PIECE
