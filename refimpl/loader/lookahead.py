@@ -240,8 +240,10 @@ class RowCache:
         self.queue.extendleft(pair for pair in reversed(first) if len(pair[1]))
         self.queue.extend(last)
         self.queued += sum(len(slots) for _, slots in (*first, *last))
-        if self.queued > 2 * self.capacity:
-            self._requeue()
+        if self.queued > 2 * self.capacity:  # no slot is in it twice by its last use
+            whole = ((use, slots[self.used[slots] == use]) for use, slots in self.queue)
+            self.queue = deque(pair for pair in whole if len(pair[1]))
+            self.queued = sum(len(slots) for _, slots in self.queue)
 
     def _requeue(self):
         """Make the queue anew: each slot once, by when it was used, free slots first."""
