@@ -11,10 +11,8 @@ from fastimpl.loader.gathering import as_bytes
 from refimpl._support.thread_limits import Threads
 from refimpl.loader.direct_reads import PAGE, pieces_of, read_arguments, short
 
-try:
+with suppress(ImportError):  # Windows has no direct reads either
     import fcntl
-except ImportError:  # Windows, which has no direct reads either
-    pass
 
 PIECES = 4  # that a thread reads at least, for it takes time to begin
 _queues: dict[tuple[int, int], list[int]] = {}  # that nobody uses, by process and depth

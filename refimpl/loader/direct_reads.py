@@ -17,7 +17,7 @@ from refimpl.loader.files import AT_REST, matrix
 
 PAGE = 4096  # bytes: what storage reads at least, and what a direct read is aligned to
 PIECE = 2**16  # bytes of a piece, about; a longer row is a piece of its own
-GAP = 4  # pages: where no more lie between two rows, one read takes less time than two
+GAP = 2  # pages: where no more lie between two rows, one read takes less time than two
 
 
 class Pieces(NamedTuple):
@@ -88,9 +88,9 @@ def read_rows(
 ) -> int:
     """Read rows of a file into slots of a cache; return the bytes that were asked for.
 
-    Rows on pages that are near each other are read in one piece of whole pages, which a file that is
-    opened with O_DIRECT needs. fastimpl keeps `depth` reads under way, the reference one. O(k) time for k
-    rows. Not in the papers.
+    Rows on pages that are near each other are read in one piece of whole pages, which a file that
+    is opened with O_DIRECT needs. fastimpl keeps `depth` reads under way, the reference one. O(k)
+    time for k rows. Not in the papers.
 
     Parameters
     ----------

@@ -151,7 +151,7 @@ class RowCache:
         self.row_in = np.full(self.capacity, FREE, np.int64)
         self.used = np.full(self.capacity, FREE, np.int64)
         self.plans = 0
-        self._known = np.zeros(self.capacity, np.int32)  # by which window; 0 between plans
+        self._known = np.zeros(self.capacity + 1, np.int32)  # by which window; the last is no slot
         self._requeue()
 
     @checked_by(plan_arguments)
@@ -206,15 +206,17 @@ class RowCache:
         windows = [*reversed(later), *reversed(kept)]  # the nearest use counts
         held = [self.slot_of[window.rows] for window in windows]
         for number, slots in enumerate(held, 1):
-            self._known[slots[slots != FREE]] = number
+            self._known[slots] = number
+        self._known[FREE] = 0
         room = self._unknown(count)
         for number in range(1, len(later) + 1):
-            places = np.flatnonzero(held[number - 1] != FREE)
-            places = places[self._known[held[number - 1][places]] == number]
+            if len(room) == count:
+                break
+            places = np.flatnonzero(self._known[held[number - 1]] == number)
             far = _largest(windows[number - 1].first[places], count - len(room))
             room = np.concatenate([room, held[number - 1][places[far]]])
         for slots in held:
-            self._known[slots[slots != FREE]] = 0
+            self._known[slots] = 0
         return np.sort(room).astype(np.int64)
 
     def _unknown(self, count):

@@ -85,7 +85,7 @@ def test_no_policy_reads_fewer_rows_than_one_that_knows_all_windows(windows, cap
     st.sampled_from([1, 3, 4096]),
 )
 def test_the_rows_whose_next_use_is_farthest_make_room(windows, capacity, known, at_once):
-    """By a table of all slots; what is looked at together and when the queue is made anew is free."""
+    """By a table of all slots, however many slots are looked at together."""
     rows, last = RowCache(20, capacity), {}
     windows = [window_of([w[:2], w[2:]], 2 * i) for i, w in enumerate(windows)]
     for i, window in enumerate(windows):
