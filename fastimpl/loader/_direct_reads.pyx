@@ -1,4 +1,4 @@
-"""Reads of pieces of a file: by a queue of the system's, or a strided share in each of many threads.
+"""Reads of pieces of a file: in a queue of the system's, or a strided share in each thread.
 
 Arguments were checked by direct_reads.py. A thread waits for storage without Python's lock, so
 many reads are under way although few threads compute.
@@ -68,8 +68,8 @@ def read_pieces(
         p = thread
         while p < begin.shape[0]:
             if not fill(
-                file, offset, &rows[0], &slots[0], &begin[0], &end[0], &first[0], &cache[0, 0],
-                size, &buffer[0], p, 0, &state[0]
+                file, offset, &rows[0], &slots[0], &begin[0], &end[0], &first[0],
+                size, p, 0, &cache[0, 0], &buffer[0], &state[0]
             ):
                 break
             p += threads
@@ -91,12 +91,13 @@ def read_queued(
     const int64_t[::1] first,  # IN
     uint8_t[:, ::1] cache,  # INOUT
     uint8_t[:, ::1] buffers,  # OUT
-    int64_t[:, ::1] places,  # OUT: those that are free; the piece that each has
+    int64_t[:, ::1] places,  # OUT
     int64_t[::1] state  # INOUT
 ):
     """Read all pieces, as many under way as there are buffers, and copy their rows to their slots.
 
-    The first error in the file is written to `state`, as `read_pieces` does.
+    `places` has the places of buffers that are free, and the piece in each place. The first error
+    in the file is written to `state`, as `read_pieces` does.
     """
     cdef int64_t size = cache.shape[1], free = buffers.shape[0], depth = free
     cdef int64_t p = 0, k, taken, asked, under_way = 0, place
@@ -121,7 +122,7 @@ def read_queued(
                 free += 1
                 fill(
                     file, offset, &rows[0], &slots[0], &begin[0], &end[0], &first[0],
-                    &cache[0, 0], size, &buffers[place, 0], k, 0, &state[0]
+                    size, k, 0, &cache[0, 0], &buffers[place, 0], &state[0]
                 )
             if not under_way or (asked == BATCH and free):
                 continue
@@ -131,8 +132,8 @@ def read_queued(
                 under_way -= 1
                 fill(
                     file, offset, &rows[0], &slots[0], &begin[0], &end[0], &first[0],
-                    &cache[0, 0], size, &buffers[place, 0], places[1, place],
-                    result_of(&answers[k]), &state[0]
+                    size, places[1, place], result_of(&answers[k]),
+                    &cache[0, 0], &buffers[place, 0], &state[0]
                 )
                 places[0, free] = place
                 free += 1
@@ -141,9 +142,8 @@ def read_queued(
 cdef bint fill(
     int file, int64_t offset, const int64_t* rows, const int64_t* slots,  # IN
     const int64_t* begin, const int64_t* end, const int64_t* first,  # IN
-    uint8_t* cache, int64_t size,  # INOUT, IN
-    uint8_t* buffer, int64_t p, int64_t got,  # INOUT, IN
-    int64_t* state  # INOUT
+    int64_t size, int64_t p, int64_t got,  # IN
+    uint8_t* cache, uint8_t* buffer, int64_t* state  # INOUT
 ) noexcept nogil:
     """Copy the rows of piece p, `got` bytes of which were read; read it if these are too few.
 

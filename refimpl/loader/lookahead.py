@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -85,12 +85,12 @@ def window_of(minibatches: Sequence[Integers], begin: Int) -> Window:
     uses = [require.ids("minibatches", rows, 0, 2**31, np.int64) for rows in listed]
     bits = max(len(uses) - 1, 0).bit_length()
     most = max((int(rows.max()) for rows in uses if len(rows)), default=0)
-    key = np.uint32 if most < 2**32 >> bits else np.uint64  # short keys are sorted faster
-    keys = [rows.astype(key) << key(bits) | key(i) for i, rows in enumerate(uses)]
-    keys = np.sort(np.concatenate([np.empty(0, key), *keys]))
-    rows = keys >> key(bits)
+    word: Any = np.uint32 if most < 2**32 >> bits else np.uint64  # short numbers are sorted faster
+    packed = [rows.astype(word) << word(bits) | word(i) for i, rows in enumerate(uses)]
+    packed = np.sort(np.concatenate([np.empty(0, word), *packed]))
+    rows = packed >> word(bits)
     new = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
-    first = keys[new] & key(2**bits - 1)
+    first = packed[new] & word(2**bits - 1)
     return Window(rows[new].astype(np.int64), begin + first.astype(np.int64), begin + len(uses))
 
 
@@ -152,6 +152,8 @@ class RowCache:
         self.used = np.full(self.capacity, FREE, np.int64)
         self.plans = 0
         self._known = np.zeros(self.capacity + 1, np.int32)  # by which window; the last is no slot
+        self.queue: deque[tuple[int, Any]] = deque()  # slots, by the last plan that needed them
+        self.queued = 0  # slots in it, each once and some more
         self._requeue()
 
     @checked_by(plan_arguments)
