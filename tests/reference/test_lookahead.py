@@ -79,15 +79,15 @@ def test_no_policy_reads_fewer_rows_than_one_that_knows_all_windows(windows, cap
 
 
 @given(
-    st.lists(st.lists(st.integers(0, 19), max_size=4, unique=True), max_size=40),
+    st.integers(0, 2**32),
     st.integers(8, 12),
     st.integers(0, 3),
     st.sampled_from([1, 3, 4096]),
 )
-def test_the_rows_whose_next_use_is_farthest_make_room(windows, capacity, known, at_once):
+def test_the_rows_whose_next_use_is_farthest_make_room(seed, capacity, known, at_once):
     """By a table of all slots, however many slots are looked at together."""
-    rows, last = RowCache(20, capacity), {}
-    windows = [window_of([w[:2], w[2:]], 2 * i) for i, w in enumerate(windows)]
+    rows, last, rng = RowCache(20, capacity), {}, np.random.default_rng(seed)
+    windows = [window_of([*rng.integers(20, size=(2, 2))], 2 * i) for i in range(30)]
     for i, window in enumerate(windows):
         later, pinned = windows[i + 1 : i + 1 + known], windows[i - 1] if i else None
         next_use = {row: 10**6 - last[row] for row in rows.row_in[rows.row_in >= 0].tolist()}
@@ -174,6 +174,14 @@ def test_a_window_that_is_trained_on_keeps_its_rows(cache_of):
     assert rows.slot_of[[0, 1]].tolist() == slots.tolist() and (rows.slot_of[[2, 3]] >= 0).all()
     with pytest.raises(ValueError, match="a slot for each row of two windows, got 4"):
         rows.plan(window_of([[4, 5, 6]], 2), second)
+    assert len(rows.plan(window_of([[4, 5]], 2), second).rows) == 2  # nothing was lost
+
+
+@given(st.lists(st.integers(0, 3)), st.integers(0, 9))
+def test_the_largest_are_those_in_front(values, count):
+    found = lookahead._largest(np.array(values, np.int64), count)
+    order = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert sorted(found.tolist()) == sorted(order[:count])
 
 
 @pytest.mark.parametrize(
@@ -198,6 +206,7 @@ def test_a_window_names_the_first_minibatch_of_each_row():
     assert [x.tolist() for x in window[:2]] == [[2, 5, 7], [3, 3, 4]] and window.end == 6
 
 
+@example(np.array([0, 1 + GAP, 3 + 2 * GAP]), 0, PAGE)  # the second is near enough
 @given(
     st.lists(st.integers(0, 400), unique=True).map(sorted)
     | st.integers(1, 3000).map(lambda step: list(range(0, 600_000, step))),
