@@ -2,8 +2,8 @@
 
 `read_rows` reads rows that lie on different pages, ascending, past the system's cache, with each
 number of reads under way. fio (https://fio.readthedocs.io) reads random pages of 4 KiB of the same
-file in as many threads. Both take turns; MiB/s count the pages read. In each round some rows are
-compared with the file.
+file in as many threads. Both take turns; MiB/s count the pages that hold a row. In each round some
+rows are compared with the file.
 """
 
 import json
@@ -69,12 +69,9 @@ def cells(path, depth, options):
         def ours(_):
             chosen = np.sort(rng.choice(pages, count, replace=False))
             rows, cache = chosen * (PAGE // size), np.empty((count, options.width), np.float16)
-            asked = []
-            seconds = elapsed(
-                lambda: asked.append(read_rows(file, 0, rows, np.arange(count), cache, depth))
-            )
+            seconds = elapsed(lambda: read_rows(file, 0, rows, np.arange(count), cache, depth))
             check(path, rows[:16], cache)
-            return asked[0] / 2**20 / seconds
+            return count * PAGE / 2**20 / seconds
 
         count = max(1, min(pages // 4, int(ours(0) * options.seconds * 2**20 / PAGE)))
         speeds = in_turns(

@@ -16,7 +16,8 @@ from refimpl.hints import Features, Int, Integers, Positions
 from refimpl.loader.files import AT_REST, matrix
 
 PAGE = 4096  # bytes: what storage reads at least, and what a direct read is aligned to
-PIECE = 2**18  # bytes of a piece, about; a longer row is a piece of its own
+PIECE = 2**16  # bytes of a piece, about; a longer row is a piece of its own
+GAP = 2  # pages: where no more lie between two rows, one read takes less time than two
 
 
 class Pieces(NamedTuple):
@@ -38,8 +39,8 @@ class Pieces(NamedTuple):
 def pieces_of(rows: Integers, offset: Int, size: Int) -> Pieces:
     """Return the pieces of a file that hold some rows, ascending and each once. O(k) time.
 
-    Rows on the same page or on neighbouring pages are in one piece, which no byte between them
-    makes longer than it has to be.
+    Rows with at most `GAP` pages between them are in one piece, if it does not become too long. A
+    piece begins and ends with a page that holds a row.
 
     Parameters
     ----------
@@ -53,7 +54,7 @@ def pieces_of(rows: Integers, offset: Int, size: Int) -> Pieces:
     low = (offset + rows * size) // PAGE
     high = -(-(offset + (rows + 1) * size) // PAGE)
     new = np.ones(len(rows), bool)
-    new[1:] = low[1:] > high[:-1]
+    new[1:] = low[1:] > high[:-1] + GAP
     index = np.arange(len(rows))
     run = np.maximum.accumulate(np.where(new, index, 0))
     part = (low - low[run]) // (PIECE // PAGE)
@@ -76,7 +77,7 @@ def read_arguments(file, offset, rows, slots, cache, depth):
         raise ValueError(f"slots must be as many as rows, {len(rows)}, got {len(slots)}")
     if np.any(rows[1:] <= rows[:-1]):
         raise ValueError("rows must ascend")
-    if len(distinct(slots)) != len(slots):
+    if np.any(slots[1:] <= slots[:-1]) and len(distinct(slots)) != len(slots):
         raise ValueError("slots must be distinct")
     return file, offset, rows, slots, cache, require.integer("depth", depth, 1, 1024)
 
@@ -87,9 +88,9 @@ def read_rows(
 ) -> int:
     """Read rows of a file into slots of a cache; return the bytes that were asked for.
 
-    Rows on neighbouring pages are read in one piece of whole pages, which a file that is opened
-    with O_DIRECT needs. fastimpl keeps `depth` reads under way, the reference one. O(k) time for k
-    rows. Not in the papers.
+    Rows on pages that are near each other are read in one piece of whole pages, which a file that
+    is opened with O_DIRECT needs. fastimpl keeps `depth` reads under way, the reference one. O(k)
+    time for k rows. Not in the papers.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from refimpl.loader.sieve import SieveCache
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its next use and rank, its state
+OF_A_SLOT = 8 + 8 + 16 + 1  # bytes: its row, its last use, its places in queues, its state
 CACHES = {"belady": RowCache, "sieve": SieveCache}  # by what they evict
 AT_ONCE = 2**24  # bytes that are read on demand together
 # A slot's row was used, is being read, was read and not yet used, or was read in vain.
@@ -181,31 +181,27 @@ class LookaheadFeatures:
         if not self._closing.alive:
             raise ValueError(f"the features of {self.path} must be open, and are closed")
         self.finish()
-        self._leave_behind(window if pinned is None else pinned, window)
+        unused = self._unused[self._state[self._unused] == READ]
         self._right = False
         reads = self.rows.plan(window, pinned, later)
         self.clock = max(self.clock, window.end)
         self.counts.asked += len(window.rows)
         self._state[reads.slots], self._coming = COMING, reads.slots
+        self._leave_behind(unused, 1 if pinned is None else 2)
         try:
-            self._reading = self._thread.submit(self._read, *reads)
+            self._reading = self._thread.submit(self._read, reads.rows, reads.slots)
         except BaseException:
             self._forget()
             raise
         self._right = True
 
-    def _leave_behind(self, *known):
-        """Count the rows that nobody asked for, and that none of the `known` windows needs."""
-        kept: list = []
-        for window in known:
-            slots = self.rows.slot_of[window.rows]
-            slots = slots[slots != FREE]
-            kept.append(slots[self._state[slots] == READ])
-            self._state[kept[-1]] = COMING  # set apart
-        left = self._unused[self._state[self._unused] == READ]
-        self._unused = np.concatenate(kept)
-        self._state[left], self._state[self._unused] = VAIN, READ
-        self.counts.in_vain += len(left)
+    def _leave_behind(self, unused, windows):
+        """Count the unused rows that made room, or that none of the last `windows` needs."""
+        here = unused[self._state[unused] == READ]
+        needed = self.rows.used[here] >= self.rows.plans - windows
+        self._unused = here[needed]
+        self._state[here[~needed]] = VAIN
+        self.counts.in_vain += len(unused) - len(self._unused)
 
     def finish(self) -> None:
         """Wait for what is being read."""
@@ -258,14 +254,14 @@ class LookaheadFeatures:
         gather = self.gnn.loader.gather_rows
         rows = self.in_file(require.ids("rows", rows, 0, self.shape[0], np.int64))
         slots = self.rows.slot_of[rows]
-        here = slots != FREE
-        here[here] = self._state[slots[here]] != COMING
+        states = self._state[slots]  # anything, where there is no slot
+        here = (slots != FREE) & (states != COMING)
         if here.all():
             found = gather(self.cache, slots, scaling, dtype)
-            self._use(slots)
+            self._use(slots, states)
             return found
         kept = gather(self.cache, slots[here], scaling, dtype)
-        self._use(slots[here])
+        self._use(slots[here], states[here])
         found = np.empty((len(rows), kept.shape[1]), kept.dtype)
         found[here] = kept
         places = np.flatnonzero(~here)
@@ -284,9 +280,8 @@ class LookaheadFeatures:
         """Return the rows of some nodes in the file: their numbers, unless the folder is packed."""
         return nodes if self.row_of is None else self.row_of[nodes].astype(np.int64)
 
-    def _use(self, slots):
+    def _use(self, slots, states):
         """Note that the rows in some slots were asked for."""
-        states = self._state[slots]
         late = distinct(slots[states == VAIN])  # later than the window that they were read for
         self.counts.in_vain -= len(late)
         self._state[slots] = USED

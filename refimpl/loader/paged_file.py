@@ -149,11 +149,10 @@ class PagedFile:
                 f"hop, which are {self.bytes_for(len(pages))} bytes, and holds "
                 f"{self.pages.capacity} pages"
             )
-        begin, held, self._right = perf_counter(), self.pages.row_in.copy(), False
+        begin, self._right = perf_counter(), False
         reads = self.pages.plan(Window(pages, np.full(len(pages), self.clock), self.clock + 1))
         self.clock += 1
-        evicted = held[reads.slots]
-        self._give_back(np.sort(evicted[evicted != FREE]))
+        self._give_back(np.sort(reads.evicted[reads.evicted != FREE]))
         size = self._read(reads.rows)
         self._right = True
         self.counts.asked += len(pages)

@@ -43,6 +43,9 @@ class SieveCache(RowCache):
         self.newer, self.older = np.full((2, self.capacity), FREE, np.int32)
         self.head = self.tail = self.hand = FREE
 
+    def _enqueue(self, first=(), last=()):
+        """The queue is that of SIEVE."""
+
     def _room(self, count, kept, later):
         busy = np.zeros(self.capacity, bool)
         for known in kept:

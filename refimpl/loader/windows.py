@@ -96,26 +96,31 @@ class Windows:
     def _draw(self):
         """Return minibatches whose rows are at most half of the cache, and their `Window`."""
         chosen: list = []
+        union = np.empty(0, np.int32)  # rows of the first `known` that are chosen
+        known = 0
         while len(chosen) < self.features.window:
             if not self.drawn:
                 minibatch = next(self.minibatches)
                 nodes = np.asarray(self.inputs(minibatch), np.int64)
-                self.drawn.append((minibatch, distinct(self.features.in_file(nodes))))
-            if self._too_many([rows for _, rows in (*chosen, self.drawn[0])]):
+                rows = self.features.in_file(nodes).astype(np.int32)
+                self.drawn.append((minibatch, distinct(rows)))
+            both = [*chosen[known:], self.drawn[0]]
+            if self._too_many(len(union) + sum(len(rows) for _, rows in both)):
+                union = distinct(np.concatenate([union, *(rows for _, rows in both)]))
+                known = len(chosen) + 1
+            if self._too_many(len(union)):
                 if chosen:
                     break
                 self.drawn[0] = self.drawn[0][0], self._what_fits(self.drawn[0][1])
+                union = self.drawn[0][1]
             chosen.append(self.drawn.popleft())
         window = window_of([rows for _, rows in chosen], self.number)
         self.number = window.end
         return [minibatch for minibatch, _ in chosen], window
 
-    def _too_many(self, minibatches):
+    def _too_many(self, rows):
         """Return whether rows do not fit in half of the cache, nor all rows in the whole of it."""
-        n, most = self.features.shape[0], self.features.capacity
-        if min(2 * sum(map(len, minibatches)), n) <= most:  # even if they share no row
-            return False
-        return min(2 * len(distinct(np.concatenate(minibatches))), n) > most
+        return min(2 * rows, self.features.shape[0]) > self.features.capacity
 
     def _what_fits(self, rows):
         """Return rows of a minibatch that half of the cache holds, if that may be; or raise."""

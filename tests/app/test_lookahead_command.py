@@ -171,7 +171,7 @@ def test_what_was_read_of_the_graph_is_written_and_changes_nothing(train, folder
     metrics = json.loads((tmp_path / "out" / "metrics.json").read_text())
     reads = metrics["graph_reads"]
     assert metrics["settings"]["graph_memory"] == 600_000 and reads["asked"] > reads["pages"] > 0
-    assert reads["bytes"] == 4096 * reads["pages"] and reads["reading"] > 0
+    assert reads["bytes"] >= 4096 * reads["pages"] and reads["reading"] > 0
     assert reads["hit_rate"] == 1 - reads["pages"] / reads["asked"] and reads["mib_a_second"] > 0
     for name, value in weights().items():
         assert_array_equal(value, whole[name])

@@ -2,14 +2,15 @@
 
 from functools import cache
 from itertools import combinations
+from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from refimpl.loader import RowCache, Window, window_of
-from refimpl.loader.direct_reads import PAGE, PIECE, pieces_of
+from refimpl.loader import RowCache, Window, lookahead, window_of
+from refimpl.loader.direct_reads import GAP, PAGE, PIECE, pieces_of
 from refimpl.loader.sieve import SieveCache
 
 
@@ -77,6 +78,38 @@ def test_no_policy_reads_fewer_rows_than_one_that_knows_all_windows(windows, cap
     assert sum(reads_of(windows, 7, capacity, len(windows))) == fewest_reads(windows, capacity)
 
 
+@given(
+    st.integers(0, 2**32),
+    st.integers(8, 12),
+    st.integers(0, 3),
+    st.sampled_from([1, 3, 4096]),
+)
+def test_the_rows_whose_next_use_is_farthest_make_room(seed, capacity, known, at_once):
+    """By a table of all slots, however many slots are looked at together."""
+    rows, last, rng = RowCache(20, capacity), {}, np.random.default_rng(seed)
+    windows = [window_of([*rng.integers(20, size=(2, 2))], 2 * i) for i in range(30)]
+    for i, window in enumerate(windows):
+        later, pinned = windows[i + 1 : i + 1 + known], windows[i - 1] if i else None
+        next_use = {row: 10**6 - last[row] for row in rows.row_in[rows.row_in >= 0].tolist()}
+        free = capacity - len(next_use)
+        for one in later[::-1]:
+            uses = dict(zip(one.rows.tolist(), one.first.tolist(), strict=True))
+            next_use |= {row: use for row, use in uses.items() if row in next_use}
+        for row in {*window.rows.tolist(), *(pinned.rows.tolist() if i else ())}:
+            next_use.pop(row, None)
+        with mock.patch.object(lookahead, "AT_ONCE", at_once):
+            reads = rows.plan(window, pinned, later)
+        evicted = reads.evicted[reads.evicted >= 0].tolist()
+        assert len(evicted) == max(len(reads.rows) - free, 0)
+        farthest = sorted(next_use.values(), reverse=True)[: len(evicted)]
+        assert sorted((next_use[row] for row in evicted), reverse=True) == farthest
+        assert np.all(reads.slots[1:] > reads.slots[:-1]) and rows.queued <= 2 * capacity
+        assert rows.queued == sum(len(slots) for _, slots in rows.queue)
+        last |= dict.fromkeys(window.rows.tolist(), i)
+        if i % 5 == 4:
+            rows.forget(reads.slots[::2])
+
+
 @given(SETS, st.integers(3, 5), st.integers(0, 2))
 def test_with_few_windows_known_each_window_is_read_in_time(windows, capacity, known):
     assert sum(reads_of(windows, 7, capacity, known)) >= fewest_reads(windows, capacity)
@@ -141,6 +174,14 @@ def test_a_window_that_is_trained_on_keeps_its_rows(cache_of):
     assert rows.slot_of[[0, 1]].tolist() == slots.tolist() and (rows.slot_of[[2, 3]] >= 0).all()
     with pytest.raises(ValueError, match="a slot for each row of two windows, got 4"):
         rows.plan(window_of([[4, 5, 6]], 2), second)
+    assert len(rows.plan(window_of([[4, 5]], 2), second).rows) == 2  # nothing was lost
+
+
+@given(st.lists(st.integers(0, 3)), st.integers(0, 9))
+def test_the_largest_are_those_in_front(values, count):
+    found = lookahead._largest(np.array(values, np.int64), count)
+    order = sorted(range(len(values)), key=lambda i: (-values[i], i))
+    assert sorted(found.tolist()) == sorted(order[:count])
 
 
 @pytest.mark.parametrize(
@@ -165,6 +206,7 @@ def test_a_window_names_the_first_minibatch_of_each_row():
     assert [x.tolist() for x in window[:2]] == [[2, 5, 7], [3, 3, 4]] and window.end == 6
 
 
+@example(np.array([0, 1 + GAP, 3 + 2 * GAP]), 0, PAGE)  # the second is near enough
 @given(
     st.lists(st.integers(0, 400), unique=True).map(sorted)
     | st.integers(1, 3000).map(lambda step: list(range(0, 600_000, step))),
@@ -181,4 +223,7 @@ def test_pieces_are_whole_pages_that_hold_their_rows(rows, offset, size):
         here = offset + rows[a:b] * size
         assert low <= here[0] < low + PAGE and high - PAGE < here[-1] + size <= high
         gaps = here[1:] // PAGE * PAGE - (here[:-1] + size + PAGE - 1) // PAGE * PAGE
-        assert np.all(gaps <= 0)  # no page that holds no row
+        assert np.all(gaps <= GAP * PAGE)
+    if len(rows):
+        wide = np.count_nonzero(begin[1:] - end[:-1] > GAP * PAGE)
+        assert len(begin) <= 1 + wide + (end[-1] - begin[0]) // PIECE

@@ -10,7 +10,9 @@ import pytest
 from interrupting import interrupted
 from numpy.testing import assert_array_equal
 
+import fastimpl
 import refimpl
+from fastimpl.loader import direct_reads
 from refimpl.lab.data.convert import convert
 from refimpl.lab.training.methods import Fresh, Neighbor
 from refimpl.loader import window_of
@@ -43,10 +45,21 @@ def test_rows_come_to_their_slots(gnn, features, direct, depth):
     os.close(file)
 
 
-def test_a_file_that_is_too_short_or_closed_is_named(gnn, tmp_path):
+@pytest.mark.parametrize("queue", [0, 1])
+def test_rows_are_read_without_a_queue_of_the_system(features, monkeypatch, queue):
+    """There is none, or it takes no read."""
+    X, path = features
+    monkeypatch.setattr(direct_reads, "_queues", {})
+    monkeypatch.setattr(direct_reads._direct_reads, "open_queue", lambda depth: queue)
+    with fastimpl.loader.LookaheadFeatures(path, 10**7) as stored:
+        assert_array_equal(stored.gather(None, np.arange(700)[::-3]), X[::-3])
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_a_file_that_is_too_short_or_closed_is_named(gnn, tmp_path, direct):
     path, cache = tmp_path / "x", np.empty((9, 1024), np.float32)
     path.write_bytes(bytes(4096 * 3 + 7))
-    file = os.open(path, os.O_RDONLY)
+    file = os.open(path, os.O_RDONLY | (getattr(os, "O_DIRECT", 0) if direct else 0))
     gnn.loader.read_rows(file, 0, [0, 2], [4, 5], cache)
     for rows, needed in (([0, 3], 16384), ([0, 3, 900], 16384), ([900], 3690496)):
         with pytest.raises(OSError, match=f"ends at byte 12295, and {needed} are needed"):

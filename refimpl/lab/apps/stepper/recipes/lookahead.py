@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl.lab.apps.stepper.recipe import Panel, Recipe, array_state, cell, table_state
-from refimpl.loader.lookahead import FREE, UNKNOWN, Reads, RowCache, window_of
+from refimpl.loader.lookahead import FREE, Reads, RowCache, window_of
 
 if TYPE_CHECKING:
     from refimpl.hints import Positions
     from refimpl.lab.apps.stepper.recorder import Stack
+    from refimpl.loader.lookahead import Window
 
 MINIBATCHES = [[0, 1], [2, 3], [4, 5], [4], [1, 6], [7], [0, 8], [3], [4, 0], [5, 2]]
 WINDOW, ROWS, SLOTS = 2, 9, 7  # minibatches of a window; rows of the file; slots of the cache
@@ -40,7 +41,7 @@ def view_lookahead(stack: Stack) -> dict[str, Any]:
     plan, room = stack.within("RowCache.plan"), stack.within("RowCache._room")
     return {
         "windows": lambda: table_state(windows_rows(run)),
-        "slots": lambda: array_state(**slots_rows(run["cache"], plan, room)),
+        "slots": lambda: array_state(**slots_rows(run["cache"], plan, room, run["windows"])),
         "counters": lambda: {
             "rows asked for": sum(len(one.rows) for one in run["windows"][: len(run["reads"])]),
             "rows read": sum(len(one.rows) for one in run["reads"]),
@@ -63,7 +64,7 @@ def windows_rows(run: dict[str, Any]) -> list[list[list[Any]]]:
 
 
 def slots_rows(
-    cache: RowCache, plan: dict[str, Any], room: dict[str, Any]
+    cache: RowCache, plan: dict[str, Any], room: dict[str, Any], windows: list[Window]
 ) -> dict[str, list[list[Any]]]:
     """Return what is in each slot, and its next use while room is made."""
     new = plan["slots"].tolist() if "slots" in plan else []
@@ -73,16 +74,17 @@ def slots_rows(
             for s, row in enumerate(None if row == FREE else row for row in cache.row_in.tolist())
         ]
     }
-    if "next_use" in room:
-        rows["next use"] = [cell(use_in_words(use)) for use in room["next_use"].tolist()]
+    if "held" in room:
+        uses: list[Any] = [
+            "free" if used == FREE else f"unknown ({windows[used].end})"
+            for used in cache.used.tolist()
+        ]
+        for window, slots in zip(room["windows"], room["held"], strict=True):
+            for slot, first in zip(slots.tolist(), window.first.tolist(), strict=True):
+                if slot != FREE:
+                    uses[slot] = first
+        rows["next use"] = [cell(use) for use in uses]
     return rows
-
-
-def use_in_words(use: int) -> str | int:
-    """Return a next use as the page has it."""
-    if use == 2 * UNKNOWN - 1:
-        return "free"
-    return use if use < UNKNOWN // 2 else f"unknown ({UNKNOWN - use})"
 
 
 LOOKAHEAD = Recipe(
