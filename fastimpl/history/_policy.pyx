@@ -65,18 +65,16 @@ cdef void norms_of_rows(
 
 
 def gradient_norms(
-    const floating[:, ::1] G, const int64_t[::1] taken, const floating[:, ::1] H,  # IN
+    const floating[:, ::1] G, const int64_t[::1] taken,  # IN
     double[::1] norms, floating[:, ::1] rows  # OUT
 ):
     """Each row's squares are added from left to right. The rows `taken`, ascending, are copied.
 
-    Both while they are in the first-level cache. With H, of G's shape, copies are 0 where H is not
-    above 0.
+    A row is copied while it is in the first-level cache.
     """
     cdef int64_t k, part, first, last, m = G.shape[0], f = G.shape[1]
     cdef int64_t count = 0 if taken is None else taken.shape[0]
     cdef const floating* top = &G[0, 0] if m and f else NULL
-    cdef const floating* gates = &H[0, 0] if H is not None and m and f else NULL
     cdef const int64_t* at = offsets_of(taken) if count else NULL
     cdef floating* to = &rows[0, 0] if count and f else NULL
     cdef Watch watch = new_watch()
@@ -91,23 +89,9 @@ def gradient_norms(
         if to != NULL:
             k = first_from(at, count, first)
             while k < count and at[k] < last:
-                copy_row[floating](
-                    top + at[k] * f, NULL if gates == NULL else gates + at[k] * f, f, to + k * f
-                )
+                memcpy(to + k * f, top + at[k] * f, <size_t>f * sizeof(floating))
                 k = k + 1
     raise_if_stopped(&watch)
-
-
-cdef inline void copy_row(
-    const floating* row, const floating* gate, int64_t f, floating* to
-) noexcept nogil:
-    """Copy a row, or where there is a gate, what it lets through."""
-    cdef int64_t j
-    if gate == NULL:
-        memcpy(to, row, <size_t>f * sizeof(floating))
-        return
-    for j in range(f):
-        to[j] = row[j] if gate[j] > 0 else 0
 
 
 cdef inline int64_t first_from(const int64_t* ascending, int64_t count, int64_t low) noexcept nogil:

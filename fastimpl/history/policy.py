@@ -31,20 +31,15 @@ HELD = ("n", "h", "layers", "arena", "entries", "ring")
 def gradient_norms(G):
     (G,) = norms_arguments(G)
     norms = empty((len(G),), np.float64)
-    _policy.gradient_norms(G, None, None, norms, None)
+    _policy.gradient_norms(G, None, norms, None)
     return norms
 
 
-def norms_and_rows(G, taken, H=None):
-    """Return `gradient_norms` of G, and copies of the rows `taken`, ascending, in one pass.
-
-    With H, of G's shape, copies are 0 where H is not above 0.
-    """
+def norms_and_rows(G, taken):
+    """Return `gradient_norms` of G, and copies of the rows `taken`, ascending, in one pass."""
     (G,) = norms_arguments(G)
-    if H is not None:
-        H = require.floats("H", H, G.shape, G.dtype)
     norms, rows = empty((len(G),), np.float64), empty((len(taken), G.shape[1]), G.dtype)
-    _policy.gradient_norms(G, taken, H, norms, rows)
+    _policy.gradient_norms(G, taken, norms, rows)
     return norms, rows
 
 

@@ -175,11 +175,9 @@ def fresh_iteration(
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])  # 16
-    G, score = [None] * L + [G_L], [None] * L
+    G, norms = [None] * L + [G_L], [None] * (L + 1)
     for l in range(L, 0, -1):
-        G_normal = G[l]
-        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
+        norms[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
         G[l - 1] = model.backward(l, G_normal)  # 17 E-V5: Adam comes later
 
     updates = {}
@@ -188,7 +186,8 @@ def fresh_iteration(
             cache.begin_update(i)  # 18 E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # 19 E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows = V[l], score[l], normal[l], H[l]  # 20
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], norms[l], normal[l], H[l]  # 20
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(  # 20
                 cache,
@@ -224,19 +223,18 @@ TOGETHER: list[tuple[Any, Any, Any]] = []
 
 
 @timed("cache")
-def norms_and_rows(gnn, computed, G, model, l, H):
-    """Return the norm of each gradient, and the gradients of the computed rows of layer l.
+def norms_and_rows(gnn, computed, G):
+    """Return the norm of each gradient, and the gradients of the computed rows.
 
-    They are copies where there are other rows. A `model` may have a method ``gates(l)``, which says
-    whether they may be 0 where the rows H of the layer are not above 0: behind its ReLU.
+    They are copies where there are other rows.
     """
+    norms, read = gnn.history.gradient_norms, gnn.history.cache_read
     if len(computed) == len(G):
-        return gnn.history.gradient_norms(G), G
-    gates = getattr(model, "gates", None)
-    for norms, read, both in TOGETHER:
-        if gnn.history.gradient_norms is norms and gnn.history.cache_read is read:
-            return both(G, computed, H if gates is not None and gates(l) else None)
-    return gnn.history.gradient_norms(G), gnn.history.cache_read(G, computed)
+        return norms(G), G
+    for one, other, both in TOGETHER:
+        if one is norms and other is read:
+            return both(G, computed)
+    return norms(G), read(G, computed)
 
 
 def densest_first(performance, l, rows):

@@ -115,11 +115,9 @@ def lazy_fresh_iteration(
         H.append(h)
 
     loss, G_L = model.loss(H[L], V[L])
-    G, score = [None] * L + [G_L], [None] * L
+    G, norms = [None] * L + [G_L], [None] * (L + 1)
     for l in range(L, 0, -1):
-        G_normal = G[l]
-        if l in cached_layers:  # E-V7: gradients of cached rows too; E-V9: the norm of each
-            score[l], G_normal = norms_and_rows(gnn, computed[l], G[l], model, l, H[l])
+        norms[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
         G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}
@@ -128,7 +126,8 @@ def lazy_fresh_iteration(
             cache.begin_update(i)  # E-V6: still i, which goes up when the update is done
         for l in cached_layers:  # E-V1: below the last layer; E-V24: the highest first
             ranks = key(seed, CONTROL, i, l) if control == "random" else None
-            rows = V[l], score[l], normal[l], H[l]
+            # E-V7: gradients of cached rows too; E-V9: the norm of each
+            rows = V[l], norms[l], normal[l], H[l]
             rows, allow = densest_first(performance, l, rows)
             updates[l] = gnn.policy_update(
                 cache,

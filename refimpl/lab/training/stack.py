@@ -247,7 +247,6 @@ class Passes:
         self.kept: dict[int, Any] = {}  # by layer: A, its input as it was used, what else
         self.nodes: dict[int, Ids] = {}  # by layer: those of the rows of its input
         self.spent: set[int] = set()  # layers whose output, and its gradient, only they read
-        self.gated: set[int] = set()  # layers whose gradient is given behind their ReLU
         self.gradients: Weights = {}
         self.own = True  # whether G may be overwritten: its layer does not need it any more
 
@@ -304,8 +303,6 @@ class Passes:
         overwrites = getattr(layer, "overwrites", False)
         own = l in self.spent or self.own and not by_node
         reuse = {"overwrite": own} if overwrites else {}
-        if l in self.gated:
-            reuse["gated"] = True
         dW, G = layer.backward(weights_of(self.weights, place), A, X, needed, G, **reuse)
         self.own = overwrites or mask is not None
         self.gradients |= {f"{place}.{name}": grad for name, grad in dW.items()}
@@ -352,15 +349,6 @@ class BlockModel:
         loss = run.stack.loss(logits, *run.targets(nodes))
         return loss.value, self.passes.backward(run.config.layers + 1, loss.gradient)
 
-    def gates(self, l: int) -> bool:
-        """Whether the gradient for layer l may be 0 where its rows are not above 0.
-
-        If so, `backward` reads it as such, without another look at the rows.
-        """
-        if getattr(self.passes.places[l - 1][1], "gates", False):
-            self.passes.gated.add(l)
-        return l in self.passes.gated
-
     def backward(self, l: int, G: Matrix[Any]) -> Matrix[Any] | Absent:
         """Keep the gradients of the weights of layer l; return that of the rows below."""
         return self.passes.backward(l, G)
@@ -375,7 +363,6 @@ class ForwardOnly(BlockModel):
     """A run's layers below the last, as `fresh_iteration` asks for them, without a gradient."""
 
     gradients: ClassVar[Weights] = {}
-    gates: Any = None  # a gradient is a column wide
 
     def __init__(self, run: Any) -> None:
         self.run, self.passes = run, run.forward_only()

@@ -104,9 +104,7 @@ class ModelSettings(Settings):
       a key of the stream for each row of its output;
     - ``overwrites``, if it has that and it is true: `backward` then has the argument `overwrite`,
       whether it may write over `G_out` and what `forward` returned, but not over X; and the
-      gradient of X that it returns can be written over;
-    - ``gates``, if it has that and it is true: it ends with a ReLU, and `backward` then has the
-      argument `gated`, whether `G_out` is 0 already where the output is.
+      gradient of X that it returns can be written over.
 
     A subclass with ``sparse_features = True`` has layers whose X may be an Adjacency: features that
     are a sparse matrix. Others are given rows of an array.

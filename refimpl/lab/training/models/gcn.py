@@ -63,7 +63,7 @@ class GcnLayer:
         first: bool,
         relu: bool = True,
     ) -> None:
-        self.gnn, self.relu, self.gates = gnn, relu, relu
+        self.gnn, self.relu = gnn, relu
         self.shapes = {"W": (f_in, f_out), **bias_shape(config, f_out)}
         self.order = chain_order(f_in, f_out, first=first)  # J8:12 E-F10: before training
 
@@ -87,10 +87,9 @@ class GcnLayer:
         out: GcnOutput,
         G_out: Matrix[Any],
         overwrite: bool = False,
-        gated: bool = False,
     ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
         order = order_on(A, X, self.order)
-        options = {"b": W.get("b"), "relu": self.relu and not gated, "overwrite": overwrite}
+        options = {"b": W.get("b"), "relu": self.relu, "overwrite": overwrite}
         gradients = self.gnn.gcn_backward(A, X, W["W"], out, G_out, order, **options)
         return by_name(self, gradients), gradients.X

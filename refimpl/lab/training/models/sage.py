@@ -84,7 +84,7 @@ class SageLayer:
     ) -> None:
         h_self = f_out if concat == "sum" else f_out // 2
         h_neigh = f_out if concat == "sum" else f_out - h_self
-        self.gnn, self.gates = gnn, relu
+        self.gnn = gnn
         self.options: dict[str, Any] = {"concat": concat, "relu": relu}
         self.shapes: Shapes = {"W_neigh": (f_in, h_neigh), "W_self": (f_in, h_self)}
         self.shapes |= bias_shape(config, f_out)
@@ -122,10 +122,8 @@ class SageLayer:
         out: SageOutput,
         G_out: Matrix[Any],
         overwrite: bool = False,
-        gated: bool = False,
     ) -> tuple[Weights, Matrix[Any] | Absent]:
         """Return the gradients of the weights by name, and of X (None in the first layer)."""
-        options = {**self.options, "relu": False} if gated else self.options
         gradients = self.gnn.sage_backward(
             A,
             X,
@@ -135,7 +133,7 @@ class SageLayer:
             G_out,
             order_on(A, X, self.order),
             b=W.get("b"),
-            **options,
+            **self.options,
             overwrite=overwrite,
         )
         return by_name(self, gradients), gradients.X
