@@ -19,7 +19,8 @@ Kernel = TypeVar("Kernel", bound=Callable)
 def sampler(kernel: Kernel) -> Kernel:
     """Enter a function of a module of this folder in the table of samplers; return the function.
 
-    Functions of other modules are not entered: a student's file may be a copy of a sampler's.
+    Functions of other modules are not entered, and no entry is replaced: a student's file, or a
+    test, may run a copy of a sampler's source.
 
     Raises
     ------
@@ -28,10 +29,9 @@ def sampler(kernel: Kernel) -> Kernel:
     """
     name, module = kernel.__name__, kernel.__module__
     if module.startswith(f"{__package__}."):
-        entered = KERNELS.get(name, kernel).__module__
+        entered = KERNELS.setdefault(name, kernel).__module__
         if entered != module:
             raise ValueError(f"{module} must name its sampler otherwise: {entered} has {name}")
-        KERNELS[name] = kernel
     return kernel
 
 
