@@ -1,10 +1,15 @@
 """Programs for the conformance runner to ask: some that answer, and some that do not."""
 
 import os
+import re
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from refimpl.lab.apps.conformance.case import Kernel
 
@@ -24,6 +29,18 @@ CONSTRUCTORS = ("as_graph", "from_edges", "graph_and_names", "cache_update")
 LONG = 60
 HOLDS = f"import time; time.sleep({LONG})"  # what holds the pipe, if nobody ends it
 GREETS = 'print(\'{"name": "mine", "version": "7"}\', flush=True)'
+
+RUST = (1, 70)  # what Cargo.toml of the crate asks for
+
+
+def skip_without(name):
+    """Skip the test if a program is not here, or is Rust of a version that is too old."""
+    if shutil.which(name) is None:
+        pytest.skip(f"no {name}")
+    if name in ("rustc", "cargo"):
+        said = subprocess.run([name, "--version"], capture_output=True, text=True).stdout
+        if tuple(map(int, re.search(r"(\d+)\.(\d+)", said).groups())) < RUST:
+            pytest.skip(f"{said.strip()} is older than 1.70")
 
 
 def program(source):

@@ -10,6 +10,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from conformance_programs import skip_without
 
 from refimpl.lab.apps.cli import main
 from refimpl.lab.apps.conformance import levels, requirements, runner, vectors
@@ -89,8 +90,7 @@ def test_an_archive_has_the_same_files_and_always_the_same_bytes(kit, tmp_path, 
 
 def node(kit, *words):
     """Return (exit status, output) of the runner in JavaScript."""
-    if shutil.which("node") is None:
-        pytest.skip("no node: the runner in JavaScript is not tested")
+    skip_without("node")
     asked = ["node", "runner.mjs", *words]
     done = subprocess.run(asked, cwd=kit / "npm", capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr
@@ -244,8 +244,7 @@ def pairs(kit):
 def test_the_runner_in_javascript_judges_altered_answers_alike(kit, pairs):
     path, wanted = pairs
     (kit / "npm" / "judge.mjs").write_text(JUDGE)
-    if shutil.which("node") is None:
-        pytest.skip("no node: the runner in JavaScript is not tested")
+    skip_without("node")
     asked = ["node", "judge.mjs", str(path)]
     done = subprocess.run(asked, cwd=kit / "npm", capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == wanted
@@ -262,8 +261,7 @@ def test_the_runner_in_rust_judges_altered_answers_alike(kit, pairs):
 
 def cargo(kit, *words):
     """Return (exit status, output) of cargo in the crate."""
-    if shutil.which("cargo") is None:
-        pytest.skip("no cargo: the runner in Rust is not tested")
+    skip_without("cargo")
     asked = ["cargo", words[0], "--offline", *words[1:]]
     done = subprocess.run(asked, cwd=kit / "cargo", capture_output=True, text=True)
     return done.returncode, done.stdout + done.stderr

@@ -4,12 +4,12 @@ import json
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from conformance_programs import skip_without
 
 import refimpl
 from refimpl.lab.apps.cli import main
@@ -39,8 +39,7 @@ languages = pytest.mark.parametrize("language", BUILDS)
 def starter(language, folder, shift=("", "")):
     """Return the command of a starter, made from its source with one shift changed."""
     needed, build, run = BUILDS[language]
-    if shutil.which(needed) is None:
-        pytest.skip(f"no {needed}: the starter in {language} is not tested")
+    skip_without(needed)
     source = (STARTERS / f"starter.{language}").read_text()
     path = folder / f"starter.{language}"
     changed, found = re.subn(rf"(>> ?){shift[0]}", rf"\g<1>{shift[1]}", source)
@@ -156,8 +155,7 @@ def test_the_page_builds_a_starter_as_it_says_itself(language):
 def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
     tmp_path, monkeypatch, capsys
 ):
-    if shutil.which("node") is None:
-        pytest.skip("no node")
+    skip_without("node")
     monkeypatch.chdir(tmp_path)
     added, expected = (
         re.search(rf":caption: {name}\n\n(.*?)```", HOWTO, re.S)[1]
@@ -183,8 +181,7 @@ def test_the_first_kernel_of_the_page_conforms_and_its_mistake_is_explained(
 
 
 def test_a_wrong_comparison_in_the_starter_is_explained_as_on_the_page(tmp_path, capsys):
-    if shutil.which("node") is None:
-        pytest.skip("no node")
+    skip_without("node")
     wrong = re.search(r"`while \((left > .*?)\)`, which is wrong", HOWTO)[1]
     source = (STARTERS / "starter.js").read_text()
     assert wrong.replace(">", ">=") in source

@@ -3,12 +3,12 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conformance_programs import skip_without
 
 from refimpl.lab.apps.conformance import requirements, vectors
 
@@ -23,8 +23,8 @@ MAIN = "import sys; from refimpl.lab.apps.cli import main; sys.exit(main(sys.arg
 @pytest.mark.parametrize(("conform", "command"), ROWS)
 def test_an_implementation_conforms_in_as_many_kernels(conform, command, tmp_path):
     for needed in ("node", "rustc", "go", "cc"):
-        if re.search(rf"\b{needed} ", command) and shutil.which(needed) is None:
-            pytest.skip(f"no {needed}")
+        if re.search(rf"\b{needed} ", command):
+            skip_without(needed)
     if "my_numba" in command:
         pytest.importorskip("numba", reason="numba is not installed")
     program = f"{shlex.quote(sys.executable)} -c {shlex.quote(MAIN)}"
