@@ -96,6 +96,7 @@ def leftover(target):
 def test_from_every_line(sources, tmp_path, monkeypatch, case):
     """Also when what was written behind the line is on storage in part, or garbage."""
     source, options = sources / case.split()[0], CASES[case]
+    monkeypatch.setattr(os, "fsync", lambda file: None)  # nothing here ends the system
     convert(source, tmp_path / "whole", memory=5000, **options)
     whole, target, lines, within = contents(tmp_path / "whole"), tmp_path / "graph", 1, set()
     while interrupted(monkeypatch, lines, source, target, **options):
