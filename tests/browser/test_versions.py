@@ -47,6 +47,7 @@ def test_the_page_of_another_version_or_its_first_page(browser, address, chosen,
     if not tab.locator(".versions").count():  # `-t versions` was not given to this site's build
         tab.add_script_tag(path=DOCS / "_static" / "versions.js")
     choice = tab.get_by_label("Version")
+    choice.wait_for()  # the script reads the list first
     assert choice.locator("option").all_inner_texts() == LISTED
     assert choice.input_value() == "latest"
     choice.select_option(chosen)
