@@ -48,7 +48,7 @@ def means(block):
 def main(folder, steps, batch, fanouts, hidden, readahead):
     """Train; return the seconds of each step.
 
-    Without `readahead` the system is told that pages of features are read at random.
+    Unless `readahead` is true, the system is told to expect random reads of features.
     """
     dataset = fastimpl.load_dataset(folder)
     mapped = open_features(Path(folder, "features.npy"), readahead=readahead)

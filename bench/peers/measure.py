@@ -23,8 +23,8 @@ from bench.peers.protocol import ContestantError, MissingError, in_a_line
 from bench.timing import Times, in_turns, summary
 
 PAUSE = 0.25  # seconds for threads of the contestant before to go to sleep: Intel's spin for 0.2
-# a turn has so many seconds, or so many calls: on two threads, steps of 5 ms took up to 1.7 times
-# as long in the first 0.1 s after a pause as later
+# Seconds of a turn, and its most calls. Cores wake up slowly after a pause: on two threads, steps
+# of 5 ms took up to 1.7 times as long in turns of 0.05 s as in turns of 0.3 s.
 TURN, CALLS = 0.15, 32
 SLOW, LONG = 10, 1.0  # so many times the fastest, and seconds a call: measured once
 BFLOAT16 = 0.2  # of an array's norm: how far factors of 8 bits may move gradients

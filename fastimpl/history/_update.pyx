@@ -163,7 +163,7 @@ def replace(
             evicted = take_out(&cache, nodes, &low[0], m, to)  # V1:20
         for j in range(m):
             rows[asked] = j  # overwritten by the next, if it is not admitted: no branch
-            asked += low[j] & comp[j] & (allow[j] if chosen else 1)
+            asked += (low[j] != 0) & (comp[j] != 0) & ((allow[j] != 0) if chosen else True)
         last = asked
         if drop:
             last = with_room(&cache, nodes, rows, asked, cycle)

@@ -15,7 +15,7 @@ with suppress(ImportError):  # Windows has no direct reads either
     import fcntl
 
 PIECES = 4  # that a thread reads at least, for it takes time to begin
-_queues: dict[tuple[int, int], list[int]] = {}  # that nobody uses, by process and depth
+_queues: dict[tuple[int, int], list[int]] = {}  # the free ones, by process and depth
 
 
 @twin
@@ -60,7 +60,7 @@ def _in_threads(how, threads, longest):
 
 @contextmanager
 def _queue(file, depth):
-    """Give a queue that nobody else uses; 0 where there is none, or a read in it would block.
+    """Give a free queue, or 0: there is none, or the file was opened without O_DIRECT.
 
     A queue is kept for the next reads, because its end waits for all processors. A forked child
     has none of its parent's.

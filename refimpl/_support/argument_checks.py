@@ -11,7 +11,7 @@ which fastimpl calls too:
         return 2 * x
 
 The checks take the parameters of the function. They return a value for each parameter, in the same
-order, as a tuple. The body runs with these values. It has neither ``*args`` nor ``**kwargs``.
+order, as a tuple. The body runs with these values. The body takes no ``*args`` and no ``**kwargs``.
 """
 
 from __future__ import annotations

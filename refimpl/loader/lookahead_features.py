@@ -224,7 +224,7 @@ class LookaheadFeatures:
         self.counts.bytes += size
 
     def _own_thread(self):
-        """Begin anew in a forked child, where nobody reads what the parent began.
+        """Begin anew in a forked child: only the parent has the thread that reads.
 
         Forget all rows if `expect` was interrupted.
         """
