@@ -4,6 +4,7 @@ import numpy as np
 
 from refimpl.graph import Graph, from_edges
 from refimpl.hints import Ids
+from refimpl.lab.data.generators import power_law
 from refimpl.lab.data.karate import karate
 
 
@@ -34,15 +35,19 @@ LOOPS = undirected(6, (0, 1), (1, 1), (1, 2), (4, 4))
 # A hub, a triangle and an isolated node: rows of length 6 to 0.
 MIXED = undirected(8, *[(1, v) for v in (0, 2, 3, 4, 5, 6)], (2, 3), (4, 4))
 ARROWS = directed(4, (0, 1), (0, 3), (1, 2), (3, 0))
-# Graphs of which some edges have no reverse. Where its place is found by bisection, it is in front
-# of the last neighbour, or behind it; and each node may have as many edges in as out.
+# Graphs with edges that have no reverse. A search by bisection would find the place of the reverse
+# in front of the last neighbour, or behind it; and each node may have as many edges in as out.
+ONE_WAY_INSIDE = directed(3, (0, 1), (1, 2), (2, 1))
+ONE_WAY_BEHIND = directed(2, (0, 1))
+ONE_WAY_ROUND = directed(3, (0, 1), (1, 2), (2, 0))
 ONE_WAY = {
     "directed": ARROWS,
-    "one_way_inside": directed(3, (0, 1), (1, 2), (2, 1)),
-    "one_way_behind": directed(2, (0, 1)),
-    "one_way_round": directed(3, (0, 1), (1, 2), (2, 0)),
+    "one_way_inside": ONE_WAY_INSIDE,
+    "one_way_behind": ONE_WAY_BEHIND,
+    "one_way_round": ONE_WAY_ROUND,
 }
 KARATE = karate()
+LARGE = power_law(2708, 3.9, 1)  # of the size of Cora
 
 
 def ids(*values: int) -> Ids:

@@ -1,4 +1,4 @@
-"""Cases worked out by hand, read from the TOML file beside a module of `cases`.
+"""Kernels and their cases, read from the TOML files in `cases`.
 
 ``[requirements.KERNEL]`` has the numbered requirements of a kernel::
 
@@ -14,6 +14,20 @@ becomes "withdrawn".
 when, cases]. The order is the order of checks in the reference.
 
 ``[kernels.KERNEL]`` has the fields of a `Kernel`, other than its cases: no module is then needed.
+``[flags]`` has the flags that all kernels of the file share.
+
+``[cases]`` has a list of cases for each kernel, in their order::
+
+    mix = [
+        "zero",
+        ["largest", { x = "18446744073709551615" }, "LARGE_WORD WRAP"],
+        ["negative", { like = "zero", x = -1 }, "value"],
+    ]
+
+A string is the id of a case that has a table of its own; such cases come first if the list does not
+name them. A list has an id, the arguments, and perhaps words: flags in capitals, and the error
+"value" or "type" that the call must raise. Without an error, the result is the reference's. The
+argument ``like`` names an earlier case: the others replace its arguments.
 
 Any other table is a case, named by its kernel (or one of the kernels that share the case) and its
 id::
@@ -31,7 +45,7 @@ these:
 - a string in capitals: the value of that name in the table ``values``, which comes first, or the
   graph of that name in `graphs`; "NONE" is None;
 - a string of digits: an integer above 2**53, as in the vectors;
-- a table with a dtype as its only name: an array;
+- a table with a dtype as its only name: an array; ``shape`` may follow if it has no numbers;
 - a table with a type of refimpl as its only name: its fields. A field that is left out has its
   default, or is None;
 - any other table: a dict.
@@ -59,10 +73,10 @@ else:
     import tomli as tomllib
 
 CASES = Path(__file__).parent / "cases"
-WORDS = "kernels", "requirements", "refusals"  # tables of a file that are no cases
+WORDS = "kernels", "flags", "cases", "requirements", "refusals"  # tables that are no worked cases
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinstance(g, Graph)}}
-DTYPES = {"bool", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
+DTYPES = {"bool", "uint8", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
 
 
 def read(topic: str) -> dict[str, Any]:
@@ -80,9 +94,13 @@ def words(table: str) -> dict[str, Any]:
 
 def kernels_of(topic: str) -> tuple[Kernel, ...]:
     """Return the Kernels that the file of a topic describes, with its cases."""
-    described = read(topic).get("kernels", {})
-    cases = worked(topic) if described else {}
-    return tuple(Kernel(name, cases=tuple(cases[name]), **of) for name, of in described.items())
+    tables = read(topic)
+    cases = worked(topic) if "kernels" in tables else {}
+    found = []
+    for name, fields in tables.get("kernels", {}).items():
+        fields["flags"] = tables.get("flags", {}) | fields.get("flags", {})
+        found.append(Kernel(name, cases=tuple(cases[name]), **fields))
+    return tuple(found)
 
 
 def worked(topic: str) -> dict[str, list[Case]]:
@@ -104,7 +122,44 @@ def worked(topic: str) -> dict[str, list[Case]]:
                 found.setdefault(kernel, []).append(_case(id, names, **table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{topic}.toml: [{kernel}.{id}]: {error}") from error
+    for kernel, rows in tables.get("cases", {}).items():
+        try:
+            found[kernel] = _listed(found.get(kernel, []), rows, names)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{topic}.toml: cases.{kernel}: {error}") from error
     return found
+
+
+def _listed(by_hand: list[Case], rows: list[Any], names: dict[str, Any]) -> list[Case]:
+    """Return the cases of a list of rows, and in front those worked by hand that no row names."""
+    known = {case.id: case for case in by_hand}
+    cases = [case for case in by_hand if case.id not in rows]
+    for row in rows:
+        if isinstance(row, list):
+            case = _row(known, names, *row)
+            known[case.id] = case
+        elif row in known:
+            case = known[row]
+        else:
+            raise ValueError(f"there is no case {row!r}")
+        cases.append(case)
+    return cases
+
+
+def _row(
+    known: dict[str, Case], names: dict[str, Any], id: str, args: dict[str, Any], said: str = ""
+) -> Case:
+    """Return the case of a row; `known` are the cases that ``like`` may name."""
+    words = said.split()
+    like = args.pop("like", None)
+    try:
+        before = {} if like is None else known[like].args
+        args = {**before, **_parts(args, names)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{id}: {error}") from error
+    flags = tuple(word for word in words if word.isupper())
+    error = " ".join(word for word in words if not word.isupper())
+    return Case(id, args, flags, error=error or None)
 
 
 def _case(
@@ -120,7 +175,11 @@ def _case(
     if isinstance(result, dict) and result.keys() == {"changed"}:
         result = {"returned": None, **result}
     flags = ("WORKED", *flags) if working else tuple(flags)
-    return Case(id, value_of(args, names), flags, result, working, error)
+    return Case(id, _parts(args, names), flags, result, working, error)
+
+
+def _parts(values: dict[str, Any], names: dict[str, Any]) -> dict[str, Any]:
+    return {name: value_of(value, names) for name, value in values.items()}
 
 
 def value_of(value: Any, names: dict[str, Any]) -> Any:
@@ -135,15 +194,17 @@ def value_of(value: Any, names: dict[str, Any]) -> Any:
         return [value_of(part, names) for part in value]
     if not isinstance(value, dict):
         return value
+    name = next(iter(value), "")
+    if name in DTYPES and value.keys() <= {name, "shape"}:
+        array = np.array(value[name], name)
+        return array.reshape(value["shape"]) if "shape" in value else array
     if len(value) == 1:
-        [(name, inside)] = value.items()
-        if name in DTYPES:
-            return np.array(inside, name)
+        inside = value[name]
         if name == "Graph":
             return Graph(np.array(inside["indptr"]), np.array(inside["indices"]))
         if name[:1].isupper() and name in homes():
             return _typed(name, value_of(inside, names))
-    return {name: value_of(part, names) for name, part in value.items()}
+    return _parts(value, names)
 
 
 def _typed(name: str, fields: dict[str, Any]) -> Any:
