@@ -13,8 +13,10 @@ becomes "withdrawn".
 ``[refusals]`` has a list for each kernel, which says when the kernel refuses arguments: [error,
 when, cases]. The order is the order of checks in the reference.
 
-``[kernels.KERNEL]`` has the fields of a `Kernel`, other than its cases: no module is then needed.
-``[flags]`` has the flags that all kernels of the file share.
+``[kernels.KERNEL]`` has the fields of a `Kernel`, other than its cases and states: no module is
+then needed. ``compare`` names a table such as ``[compare.LOSS]``, which has the fields of a
+`Close`. ``flagged.FLAG`` lists cases that get a flag in this kernel alone. ``[flags]`` has the
+flags that all kernels of the file share.
 
 ``[cases]`` has a list of cases for each kernel, in their order::
 
@@ -27,10 +29,10 @@ when, cases]. The order is the order of checks in the reference.
 A string is the id of a case that has a table of its own; such cases come first if the list does not
 name them. A list has an id, the arguments, and perhaps words: flags in capitals, and the error
 "value" or "type" that the call must raise. Without an error, the result is the reference's. The
-argument ``like`` names an earlier case: the others replace its arguments.
+argument ``like`` names an earlier case: the others replace its arguments. A string in capitals is
+another list of this table, for kernels that share cases.
 
-Any other table is a case, named by its kernel (or one of the kernels that share the case) and its
-id::
+Any other table is a case, named by its kernel (or the list that has the case) and its id::
 
     [transpose_perm.path3]
     args = { graph = "PATH3" }
@@ -63,8 +65,9 @@ import numpy as np
 import refimpl
 from refimpl import Graph
 from refimpl.lab.apps.conformance import graphs
-from refimpl.lab.apps.conformance.case import Case, Kernel
+from refimpl.lab.apps.conformance.case import Case, Close, Kernel, flagged
 from refimpl.lab.apps.conformance.encode import FROM_FIELDS, build, number
+from refimpl.lab.apps.conformance.states import STATES
 from refimpl.lab.backend import find, homes
 
 if sys.version_info >= (3, 11):
@@ -73,7 +76,8 @@ else:
     import tomli as tomllib
 
 CASES = Path(__file__).parent / "cases"
-WORDS = "kernels", "flags", "cases", "requirements", "refusals"  # tables that are no worked cases
+# The tables of a file that are no cases with tables of their own.
+WORDS = "kernels", "flags", "compare", "cases", "requirements", "refusals"
 NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinstance(g, Graph)}}
 DTYPES = {"bool", "uint8", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
@@ -99,7 +103,10 @@ def kernels_of(topic: str) -> tuple[Kernel, ...]:
     found = []
     for name, fields in tables.get("kernels", {}).items():
         fields["flags"] = tables.get("flags", {}) | fields.get("flags", {})
-        found.append(Kernel(name, cases=tuple(cases[name]), **fields))
+        fields["cases"] = flagged(cases[name], **fields.pop("flagged", {}))
+        if "compare" in fields:
+            fields["compare"] = Close(**tables["compare"][fields["compare"]])
+        found.append(Kernel(name, states=STATES.get(name), **fields))
     return tuple(found)
 
 
@@ -122,27 +129,37 @@ def worked(topic: str) -> dict[str, list[Case]]:
                 found.setdefault(kernel, []).append(_case(id, names, **table))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{topic}.toml: [{kernel}.{id}]: {error}") from error
-    for kernel, rows in tables.get("cases", {}).items():
+    lists = tables.get("cases", {})
+    shared = {case.id: case for name in lists if name.isupper() for case in found.pop(name, [])}
+    for kernel in [name for name in lists if not name.isupper()]:
+        by_hand = found.get(kernel, [])
         try:
-            found[kernel] = _listed(found.get(kernel, []), rows, names)
+            found[kernel] = _listed(lists[kernel], by_hand, {**shared}, lists, names)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{topic}.toml: cases.{kernel}: {error}") from error
     return found
 
 
-def _listed(by_hand: list[Case], rows: list[Any], names: dict[str, Any]) -> list[Case]:
+def _listed(
+    rows: list[Any],
+    by_hand: list[Case],
+    known: dict[str, Case],
+    lists: dict[str, Any],
+    names: dict[str, Any],
+) -> list[Case]:
     """Return the cases of a list of rows, and in front those worked by hand that no row names."""
-    known = {case.id: case for case in by_hand}
+    known.update({case.id: case for case in by_hand})
     cases = [case for case in by_hand if case.id not in rows]
     for row in rows:
         if isinstance(row, list):
-            case = _row(known, names, *row)
-            known[case.id] = case
+            cases.append(_row(known, names, *row))
         elif row in known:
-            case = known[row]
+            cases.append(known[row])
+        elif row in lists and row.isupper():
+            cases += _listed(lists[row], [], known, lists, names)
         else:
             raise ValueError(f"there is no case {row!r}")
-        cases.append(case)
+        known[cases[-1].id] = cases[-1]
     return cases
 
 
@@ -151,10 +168,10 @@ def _row(
 ) -> Case:
     """Return the case of a row; `known` are the cases that ``like`` may name."""
     words = said.split()
-    like = args.pop("like", None)
+    changes = {name: value for name, value in args.items() if name != "like"}
     try:
-        before = {} if like is None else known[like].args
-        args = {**before, **_parts(args, names)}
+        before = known[args["like"]].args if "like" in args else {}
+        args = {**before, **_parts(changes, names)}
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{id}: {error}") from error
     flags = tuple(word for word in words if word.isupper())

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 
 from refimpl import prune_mfg
-from refimpl.block import MFG
+from refimpl.block import MFG, Block
+from refimpl.hints import Mask
 from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.cases.blocks import TREE, WITH_WEIGHTS, masks, pattern
 from refimpl.lab.apps.conformance.inputs import changed
 from refimpl.lab.apps.conformance.worked import worked
 
@@ -23,6 +23,12 @@ FLAGS = {
 }
 TWO: Any = np.arange(2)  # int64, while samplers give int32
 PRUNED = HAND["live_layers"][0].args["pruned"]
+TREE = HAND["prune_layers"][0].args["mfg"]
+
+
+def masks(*layers: Sequence[int]) -> tuple[Mask, ...]:
+    """Return bool arrays of lists of 0 and 1."""
+    return tuple(np.array(layer, np.bool_) for layer in layers)
 
 
 def after(mfg: MFG, *hit: Sequence[int]) -> dict[str, Any]:
@@ -38,20 +44,26 @@ def renamed(graph: MFG) -> MFG:
     return MFG((inputs, *others), graph.blocks)
 
 
-def named(graph: MFG, first: int) -> MFG:
-    """Return the graph, the entries of its first block numbered from `first`."""
-    block = graph.blocks[0]
-    ids = np.arange(first, first + len(block.indices))
-    block = pattern(block.start, block.end, block.indices, block.n_src, ids)
-    return MFG(graph.nodes, (block, *graph.blocks[1:]))
+def numbered(block: Block) -> Block:
+    """Return the Block, its entries numbered from 10."""
+    ids = np.arange(10, 10 + block.e)
+    return Block(block.start, block.end, block.indices, block.n_src, ids)
 
 
+def weighted(block: Block) -> Block:
+    """Return the Block with weights 1, 1.5, 2, ..."""
+    parts = block.start, block.end, block.indices, block.n_src, block.edge_ids
+    return Block(*parts, 1 + np.arange(block.e) / 2)
+
+
+NUMBERED = MFG(TREE.nodes, (numbered(TREE.blocks[0]), TREE.blocks[1]))
+WITH_WEIGHTS = MFG(TREE.nodes, tuple(map(weighted, TREE.blocks)))
 LIVE_LAYERS = (
     *HAND["live_layers"],
     Case("no_hits", after(TREE, [0, 0, 0], [0])),
     Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("by_node", after(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
-    Case("positions_in_the_graph", after(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
+    Case("positions_in_the_graph", after(NUMBERED, [0, 1, 0], [0]), ("IDS", "CACHED")),
     Case("weights", after(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
     Case("no_blocks", {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}),
     *changed(
@@ -78,7 +90,7 @@ PRUNE_LAYERS = (
     Case("no_hits", asked(TREE, [0, 0, 0], [0])),
     Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
     Case("by_node", asked(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
-    Case("positions_in_the_graph", asked(named(TREE, 10), [0, 1, 0], [0]), ("IDS", "CACHED")),
+    Case("positions_in_the_graph", asked(NUMBERED, [0, 1, 0], [0]), ("IDS", "CACHED")),
     Case("weights", asked(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
     *changed(
         {
