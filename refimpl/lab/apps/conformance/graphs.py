@@ -40,12 +40,6 @@ ARROWS = directed(4, (0, 1), (0, 3), (1, 2), (3, 0))
 ONE_WAY_INSIDE = directed(3, (0, 1), (1, 2), (2, 1))
 ONE_WAY_BEHIND = directed(2, (0, 1))
 ONE_WAY_ROUND = directed(3, (0, 1), (1, 2), (2, 0))
-ONE_WAY = {
-    "directed": ARROWS,
-    "one_way_inside": ONE_WAY_INSIDE,
-    "one_way_behind": ONE_WAY_BEHIND,
-    "one_way_round": ONE_WAY_ROUND,
-}
 KARATE = karate()
 LARGE = power_law(2708, 3.9, 1)  # of the size of Cora
 
