@@ -17,6 +17,7 @@ from refimpl.lab.apps.conformance.case import Case, Close
 from refimpl.streams import permutation
 
 FloatKind: TypeAlias = np.dtype[np.floating[Any]] | type[np.floating[Any]]
+Cases: TypeAlias = Mapping[str, tuple[dict[str, Any], tuple[str, ...]]]  # id: arguments, flags
 
 
 def numbers(
@@ -74,8 +75,24 @@ def backward(
 ) -> dict[str, Any]:
     """Return the arguments of a layer's backward pass: those of `forward`, its result, G_out."""
     out = forward(**arguments)
-    G_out = numbers(out.X_out.shape, seed, dtype=out.X_out.dtype)
-    return {**arguments, "out": out, "G_out": G_out, **more}
+    name, X_out = ("Y", out) if isinstance(out, np.ndarray) else ("out", out.X_out)
+    G_out = numbers(X_out.shape, seed, dtype=X_out.dtype)
+    return {**arguments, name: out, "G_out": G_out, **more}
+
+
+def backwards(forward: Callable[..., Any], cases: Cases, seed: int, **more: Any) -> Cases:
+    """Return the cases of a backward pass: those of `forward`, with seeds from `seed` on."""
+    return {
+        id: (backward(forward, arguments, seed + i, **more), flags)
+        for i, (id, (arguments, flags)) in enumerate(cases.items())
+    }
+
+
+def among(listed: Sequence[Case], cases: Cases) -> tuple[Case, ...]:
+    """Return the cases of a TOML file, with generated ones in front of those that must fail."""
+    answered = [case for case in listed if case.error is None]
+    refused = [case for case in listed if case.error is not None]
+    return (*answered, *(Case(id, *of) for id, of in cases.items()), *refused)
 
 
 def changed(cases: Mapping[str, Any], arguments: dict[str, Any], error: str) -> tuple[Case, ...]:

@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from refimpl.adjacency import Adjacency, row_norm, sym_norm
-from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING, PATH3
+from refimpl.adjacency import Adjacency, sym_norm
+from refimpl.lab.apps.conformance.case import Kernel
+from refimpl.lab.apps.conformance.graphs import LONELY, LOOPS, MIXED, NOTHING
 from refimpl.lab.apps.conformance.inputs import (
     BACK_FLAGS,
     LAYER_FLAGS,
     LINEAR,
     PRUNED,
+    among,
     backward,
+    backwards,
     block,
-    changed,
     distinct,
     numbers,
     single,
@@ -30,10 +29,6 @@ FLAGS = {
     "HOPS": "Every hop has a matrix of its own, with fewer rows than the one before.",
     "NO_HOPS": "K = 0: one branch, without a graph.",
 }
-
-BY_HAND = HAND["mixhop_forward"][0].args
-BACK = HAND["mixhop_backward"][0].args
-MEAN, WEIGHTS = BY_HAND["hops"][0], BY_HAND["W"]
 
 
 def mixhop(
@@ -95,15 +90,9 @@ CASES = {
     "no_nodes": (mixhop((NO_NODES,) * 2, 2, (1, 1, 1), 1, seed=130), ("NO_NODES", "EMPTY")),
 }
 NO_DX = mixhop((LOOPED,) * 2, 2, (1, 2, 1), 1, seed=140, bias=True)
-BAD_VALUE = {
-    "too_few_rows": {"X": np.ones((2, 1))},
-    "depth_beyond_the_hops": {"depth": 3},
-    "a_weight_too_few": {"W": WEIGHTS[:2]},
-}
-BAD_TYPE = {
-    "two_dtypes": {"X": np.ones((3, 1), np.float32)},
-    "hops_no_sequence": {"hops": MEAN},
-    "depth_no_integer": {"depth": 1.0},
+BACK_CASES = {
+    **backwards(mixhop_forward, CASES, 200, need_dx=True),
+    "no_dx": (backward(mixhop_forward, NO_DX, 250, need_dx=False), ("BIAS", "NO_DX")),
 }
 
 KERNELS = (
@@ -111,12 +100,7 @@ KERNELS = (
         "mixhop_forward",
         "jpdc21",
         "Equation 5",
-        (
-            *HAND["mixhop_forward"],
-            *(Case(id, arguments, flags) for id, (arguments, flags) in CASES.items()),
-            *changed(BAD_VALUE, BY_HAND, "value"),
-            *changed(BAD_TYPE, BY_HAND, "type"),
-        ),
+        among(HAND["mixhop_forward"], CASES),
         compare=LINEAR,
         flags=FLAGS,
     ),
@@ -124,17 +108,7 @@ KERNELS = (
         "mixhop_backward",
         "jpdc21",
         "Equation 5",
-        (
-            *HAND["mixhop_backward"],
-            *(
-                Case(id, backward(mixhop_forward, arguments, 200 + i, need_dx=True), flags)
-                for i, (id, (arguments, flags)) in enumerate(CASES.items())
-            ),
-            Case("no_dx", backward(mixhop_forward, NO_DX, 250, need_dx=False), ("BIAS", "NO_DX")),
-            *changed({"no_transpose": {"hops": (MEAN, row_norm(PATH3))}}, BACK, "value"),
-            *changed({"powers_of_another_depth": {"depth": 2}}, BACK, "value"),
-            *changed({"two_dtypes": {"G_out": np.ones((3, 4), np.float32)}}, BACK, "type"),
-        ),
+        among(HAND["mixhop_backward"], BACK_CASES),
         compare=LINEAR,
         flags={**FLAGS, "NO_DX": BACK_FLAGS["NO_DX"]},
     ),
