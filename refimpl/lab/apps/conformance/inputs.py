@@ -95,11 +95,6 @@ def among(listed: Sequence[Case], cases: Cases) -> tuple[Case, ...]:
     return (*answered, *(Case(id, *of) for id, of in cases.items()), *refused)
 
 
-def changed(cases: Mapping[str, Any], arguments: dict[str, Any], error: str) -> tuple[Case, ...]:
-    """Return cases that must fail: `arguments` with one or more of them changed, named by id."""
-    return tuple(Case(id, {**arguments, **change}, error=error) for id, change in cases.items())
-
-
 # Three destinations, five sources; the second row is empty, sources stand in no order.
 SAMPLED = block([[4, 1, 3], [], [0, 2]], 5)
 PRUNED = block([[4, 1, 3], [], [0, 2]], 5, dead=1)

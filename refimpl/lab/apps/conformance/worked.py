@@ -44,8 +44,8 @@ reference, or has ``error = "value"`` or ``"type"``. A value in ``args`` or ``re
 these:
 
 - a number, a string, a bool, or a list of values;
-- a string in capitals: the value of that name in the table ``values``, which comes first, or the
-  graph of that name in `graphs`; "NONE" is None;
+- a string of two or more capitals: the value of that name in the table ``values``, or the graph of
+  that name in `graphs`; "NONE" is None;
 - a string of digits: an integer above 2**53, as in the vectors;
 - a table with a dtype as its only name: an array; ``shape`` may follow if it has no numbers;
 - a table with a type of refimpl as its only name: its fields. A field that is left out has its
@@ -78,7 +78,7 @@ else:
 CASES = Path(__file__).parent / "cases"
 # The tables of a file that are no cases with tables of their own.
 WORDS = "kernels", "flags", "compare", "cases", "requirements", "refusals"
-NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+NAME = re.compile(r"[A-Z][A-Z0-9_]+")
 NAMES = {"NONE": None, **{name: g for name, g in vars(graphs).items() if isinstance(g, Graph)}}
 DTYPES = {"bool", "uint8", "uint64", "int16", "int32", "int64", "float16", "float32", "float64"}
 

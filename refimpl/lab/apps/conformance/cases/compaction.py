@@ -10,7 +10,7 @@ from refimpl.block import MFG, Block
 from refimpl.hints import Mask
 from refimpl.history.pruning import PruneResult
 from refimpl.lab.apps.conformance.case import Case, Kernel
-from refimpl.lab.apps.conformance.inputs import changed
+from refimpl.lab.apps.conformance.inputs import Cases, among
 from refimpl.lab.apps.conformance.worked import worked
 
 HAND = worked("compaction")
@@ -29,11 +29,6 @@ TREE = HAND["prune_layers"][0].args["mfg"]
 def masks(*layers: Sequence[int]) -> tuple[Mask, ...]:
     """Return bool arrays of lists of 0 and 1."""
     return tuple(np.array(layer, np.bool_) for layer in layers)
-
-
-def after(mfg: MFG, *hit: Sequence[int]) -> dict[str, Any]:
-    """Return the arguments for what pruning leaves of `mfg`; `hit` as lists of 0 and 1."""
-    return {"pruned": prune_mfg(mfg, masks(*hit))}
 
 
 def renamed(graph: MFG) -> MFG:
@@ -58,53 +53,38 @@ def weighted(block: Block) -> Block:
 
 NUMBERED = MFG(TREE.nodes, (numbered(TREE.blocks[0]), TREE.blocks[1]))
 WITH_WEIGHTS = MFG(TREE.nodes, tuple(map(weighted, TREE.blocks)))
+# id: a graph, the hits of its layers as lists of 0 and 1, and flags.
+CASES: dict[str, tuple[MFG, list[list[int]], tuple[str, ...]]] = {
+    "no_hits": (TREE, [[0, 0, 0], [0]], ()),
+    "all_hits": (TREE, [[1, 1, 1], [0]], ("CACHED",)),
+    "by_node": (renamed(TREE), [[0, 0, 0], [0]], ("NODES",)),
+    "positions_in_the_graph": (NUMBERED, [[0, 1, 0], [0]], ("IDS", "CACHED")),
+    "weights": (WITH_WEIGHTS, [[0, 1, 0], [0]], ("CACHED", "WEIGHTS")),
+}
+ASKED = {id: ({"mfg": mfg, "hit": masks(*hit)}, flags) for id, (mfg, hit, flags) in CASES.items()}
+AFTER: Cases = {id: ({"pruned": prune_mfg(**args)}, flags) for id, (args, flags) in ASKED.items()}
+NO_BLOCKS = {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}
+BAD_RESULTS = {
+    "dead_below": PRUNED._replace(live=masks([0, 1, 0, 1, 0], [1, 1, 1], [1])),
+    "dead_source": PRUNED._replace(live=masks([1, 1, 0, 0, 0], [1, 1, 1], [1])),
+    "a_layer_too_few": PRUNED._replace(comp=PRUNED.comp[1:]),
+    "mask_too_short": PRUNED._replace(comp=masks([1, 1], [1])),
+}
 LIVE_LAYERS = (
     *HAND["live_layers"],
-    Case("no_hits", after(TREE, [0, 0, 0], [0])),
-    Case("all_hits", after(TREE, [1, 1, 1], [0]), ("CACHED",)),
-    Case("by_node", after(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
-    Case("positions_in_the_graph", after(NUMBERED, [0, 1, 0], [0]), ("IDS", "CACHED")),
-    Case("weights", after(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
-    Case("no_blocks", {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}),
-    *changed(
-        {
-            "dead_below": {"pruned": PRUNED._replace(live=masks([0, 1, 0, 1, 0], [1, 1, 1], [1]))},
-            "dead_source": {"pruned": PRUNED._replace(live=masks([1, 1, 0, 0, 0], [1, 1, 1], [1]))},
-            "a_layer_too_few": {"pruned": PRUNED._replace(comp=PRUNED.comp[1:])},
-            "mask_too_short": {"pruned": PRUNED._replace(comp=masks([1, 1], [1]))},
-        },
-        {},
-        "value",
-    ),
-    *changed({"no_result": {"pruned": None}}, {}, "type"),
-)
-
-
-def asked(mfg: MFG, *hit: Sequence[int]) -> dict[str, Any]:
-    """Return the arguments of `prune_layers`; `hit` as lists of 0 and 1."""
-    return {"mfg": mfg, "hit": masks(*hit)}
-
-
-PRUNE_LAYERS = (
-    *HAND["prune_layers"],
-    Case("no_hits", asked(TREE, [0, 0, 0], [0])),
-    Case("all_hits", asked(TREE, [1, 1, 1], [0]), ("CACHED",)),
-    Case("by_node", asked(renamed(TREE), [0, 0, 0], [0]), ("NODES",)),
-    Case("positions_in_the_graph", asked(NUMBERED, [0, 1, 0], [0]), ("IDS", "CACHED")),
-    Case("weights", asked(WITH_WEIGHTS, [0, 1, 0], [0]), ("CACHED", "WEIGHTS")),
-    *changed(
-        {
-            "a_root_cached": {"hit": masks([0, 0, 0], [1])},
-            "a_layer_too_few": {"hit": masks([0, 0, 0])},
-            "mask_too_short": {"hit": masks([0, 0], [0])},
-        },
-        asked(TREE, [0, 0, 0], [0]),
-        "value",
-    ),
-    *changed({"no_graph": {"mfg": None}}, asked(TREE, [0, 0, 0], [0]), "type"),
+    *among([], {**AFTER, "no_blocks": (NO_BLOCKS, ())}),
+    *(Case(id, {"pruned": pruned}, error="value") for id, pruned in BAD_RESULTS.items()),
+    Case("no_result", {"pruned": None}, error="type"),
 )
 
 KERNELS = (
     Kernel("live_layers", "vldb24", "Algorithm 1", LIVE_LAYERS, "11-17", flags=FLAGS),
-    Kernel("prune_layers", "vldb24", "Algorithm 1", PRUNE_LAYERS, "8-9", flags=FLAGS),
+    Kernel(
+        "prune_layers",
+        "vldb24",
+        "Algorithm 1",
+        among(HAND["prune_layers"], ASKED),
+        "8-9",
+        flags=FLAGS,
+    ),
 )
