@@ -9,9 +9,10 @@ from refimpl import Graph, Sampler
 from refimpl.block import Block
 from refimpl.graph import Counters
 from refimpl.lab.apps.conformance import graphs
+from refimpl.lab.apps.conformance.case import Close
 from refimpl.lab.apps.conformance.cases import kernels
 from refimpl.lab.apps.conformance.encode import encode
-from refimpl.lab.apps.conformance.worked import CASES, NAMES, value_of, worked
+from refimpl.lab.apps.conformance.worked import CASES, NAMES, kernels_of, value_of, worked
 from refimpl.layers.dense import DenseGradients
 
 TOPICS = sorted(path.stem for path in CASES.glob("*.toml"))
@@ -96,60 +97,58 @@ def test_a_value_may_have_a_name(tmp_path, monkeypatch):
 
 
 ROWS = """
-    [mix.zero]
-    args.x = 0
-    result = 0
-    working = "so"
-    [mix.last]
-    args.x = 1
+    [kernels.mix]
+    paper = "common"
+    place = "here"
+    compare = "NEAR"
+    flags.TIE = "a tie"
+    flagged.TIE = "last"
+    [compare.NEAR]
+    rtol = 0.5
+    atol = 0.0
+    why = "so"
+    [mix]
+    zero = { args.x = 0, result = 0, working = "so" }
+    last = { args.x = 1 }
     [cases]
-    mix = [
-        ["array", { x.uint64 = [1, 2], graph = "PAIR" }, "LARGE_WORD WRAP"],
-        "last",
-        ["changed", { like = "array", x = -1 }, "EMPTY value"],
-    ]
+    SHARED = [["array", { x.uint64 = [1, 2], graph = "PAIR" }, "LARGE_WORD WRAP"]]
+    mix = ["SHARED", "last", ["changed", { like = "array", x = -1 }, "EMPTY value"]]
 """
 
 
 def test_a_list_has_its_cases_in_order(tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(ROWS, encoding="utf-8")
     monkeypatch.setattr("refimpl.lab.apps.conformance.worked.CASES", tmp_path)
-    zero, array, last, changed = worked("mine")["mix"]
-    assert [zero.id, array.id, last.id, changed.id] == ["zero", "array", "last", "changed"]
-    assert zero.flags == ("WORKED",) and last.args == {"x": 1} and last.error is None
-    assert array.flags == ("LARGE_WORD", "WRAP") and array.error is None
-    assert array.args["x"].tolist() == [1, 2]
-    assert changed.args == {"x": -1, "graph": graphs.PAIR} and list(changed.args) == ["x", "graph"]
-    assert changed.flags == ("EMPTY",) and changed.error == "value"
+    [kernel] = kernels_of("mine")
+    assert kernel.compare == Close(0.5, 0.0, "so") and kernel.flags == {"TIE": "a tie"}
+    assert [case.id for case in kernel.cases] == ["zero", "array", "last", "changed"]
+    assert [case.error for case in kernel.cases] == [None, None, None, "value"]
+    flags = [case.flags for case in kernel.cases]
+    assert flags == [("WORKED",), ("LARGE_WORD", "WRAP"), ("TIE",), ("EMPTY",)]
+    assert kernel.cases[1].args["x"].tolist() == [1, 2] and kernel.cases[2].args == {"x": 1}
+    assert list(kernel.cases[3].args.items()) == [("x", -1), ("graph", graphs.PAIR)]
+
+
+ONE = '[mix.one]\nresult = 1\nworking = "so"\nargs.x = '
 
 
 @pytest.mark.parametrize(
-    ("row", "said"),
+    ("text", "said"),
     [
-        ('"first"', "there is no case 'first'"),
-        ('["one", { like = "first" }]', "one: 'first'"),
-        ('["one", { x = "PATH4" }]', "one: PATH4 is no value"),
-        ('["one"]', "missing 1 required positional argument: 'args'"),
+        (f'{ONE}"PATH4"', r"\[mix.one\]: PATH4 is no value of the file and no graph"),
+        (f'{ONE}0\nwhy = "so"', r"\[mix.one\]: .*unexpected keyword argument 'why'"),
+        (f"{ONE}{{ int32 = [0.5, [1]] }}", r"\[mix.one\]: "),
+        ('cases.mix = ["first"]', "cases.mix: there is no case or list 'first'"),
+        (
+            'cases.mix = [["one", { like = "first" }]]',
+            "cases.mix: one: there is no case or list 'first'",
+        ),
+        ('cases.mix = [["one", { x = "PATH4" }]]', "cases.mix: one: PATH4 is no value"),
+        ('cases.mix = [["one"]]', "cases.mix: .*missing 1 required positional argument: 'args'"),
     ],
 )
-def test_a_row_that_is_not_as_it_must_be_is_named(row, said, tmp_path, monkeypatch):
-    (tmp_path / "mine.toml").write_text(f"[cases]\nmix = [{row}]\n", encoding="utf-8")
-    monkeypatch.setattr("refimpl.lab.apps.conformance.worked.CASES", tmp_path)
-    with pytest.raises(ValueError, match=rf"mine.toml: cases.mix: .*{said}"):
-        worked("mine")
-
-
-@pytest.mark.parametrize(
-    ("args", "said"),
-    [
-        ('"PATH4"', r"mine.toml: \[mix.one\]: PATH4 is no value of the file and no graph"),
-        ('0\nwhy = "so"', r"mine.toml: \[mix.one\]: .*unexpected keyword argument 'why'"),
-        ("{ int32 = [0.5, [1]] }", r"mine.toml: \[mix.one\]: "),
-    ],
-)
-def test_a_case_that_is_not_as_it_must_be_is_named(args, said, tmp_path, monkeypatch):
-    text = f'[mix.one]\nresult = 1\nworking = "so"\nargs.x = {args}\n'
+def test_a_case_that_is_not_as_it_must_be_is_named(text, said, tmp_path, monkeypatch):
     (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
     monkeypatch.setattr("refimpl.lab.apps.conformance.worked.CASES", tmp_path)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=rf"mine.toml: {said}"):
         worked("mine")

@@ -80,7 +80,9 @@ def of_entries(
     """Return the entries after each of `ids` has been written."""
     found = []
     for j in range(1, len(ids) + 1):
-        rows = {"values": values[:j]} if take is None else {"values": values, "take": take[:j]}
+        rows: dict[str, Any] = {"values": values[:j]}
+        if take is not None:
+            rows = {"values": values, "take": take[:j]}
         after = copy.deepcopy(entries)
         cache_admit(after, layer=layer, ids=ids[:j], **rows, slots=slots[:j], i=i)
         found.append({"entries": after})

@@ -56,7 +56,7 @@ these:
 import inspect
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,36 +130,41 @@ def worked(topic: str) -> dict[str, list[Case]]:
             except (TypeError, ValueError) as error:
                 raise ValueError(f"{topic}.toml: [{kernel}.{id}]: {error}") from error
     lists = tables.get("cases", {})
-    shared = {case.id: case for name in lists if name.isupper() for case in found.pop(name, [])}
+    shared = [case for name in lists if name.isupper() for case in found.pop(name, [])]
     for kernel in [name for name in lists if not name.isupper()]:
-        by_hand = found.get(kernel, [])
         try:
-            found[kernel] = _listed(lists[kernel], by_hand, {**shared}, lists, names)
+            rows = list(_flat(lists[kernel], lists))
+            found[kernel] = _listed(rows, found.get(kernel, []), shared, names)
         except (TypeError, ValueError) as error:
             raise ValueError(f"{topic}.toml: cases.{kernel}: {error}") from error
     return found
 
 
-def _listed(
-    rows: list[Any],
-    by_hand: list[Case],
-    known: dict[str, Case],
-    lists: dict[str, Any],
-    names: dict[str, Any],
-) -> list[Case]:
-    """Return the cases of a list of rows, and in front those worked by hand that no row names."""
-    known.update({case.id: case for case in by_hand})
-    cases = [case for case in by_hand if case.id not in rows]
+def _flat(rows: list[Any], lists: dict[str, Any]) -> Iterator[Any]:
+    """Yield the rows of a list; those of a list that it names are in its place."""
     for row in rows:
-        if isinstance(row, list):
-            cases.append(_row(known, names, *row))
-        elif row in known:
-            cases.append(known[row])
-        elif row in lists and row.isupper():
-            cases += _listed(lists[row], [], known, lists, names)
+        if isinstance(row, str) and row.isupper():
+            yield from _flat(_named(row, lists), lists)
         else:
-            raise ValueError(f"there is no case {row!r}")
-        known[cases[-1].id] = cases[-1]
+            yield row
+
+
+def _named(name: str, known: dict[str, Any]) -> Any:
+    if name not in known:
+        raise ValueError(f"there is no case or list {name!r}")
+    return known[name]
+
+
+def _listed(
+    rows: list[Any], own: list[Case], shared: list[Case], names: dict[str, Any]
+) -> list[Case]:
+    """Return the cases of rows; in front are the kernel's `own` cases that no row names."""
+    known = {case.id: case for case in (*shared, *own)}
+    cases = [case for case in own if case.id not in rows]
+    for row in rows:
+        case = _named(row, known) if isinstance(row, str) else _row(known, names, *row)
+        known[case.id] = case
+        cases.append(case)
     return cases
 
 
@@ -167,16 +172,15 @@ def _row(
     known: dict[str, Case], names: dict[str, Any], id: str, args: dict[str, Any], said: str = ""
 ) -> Case:
     """Return the case of a row; `known` are the cases that ``like`` may name."""
-    words = said.split()
     changes = {name: value for name, value in args.items() if name != "like"}
     try:
-        before = known[args["like"]].args if "like" in args else {}
+        before = _named(args["like"], known).args if "like" in args else {}
         args = {**before, **_parts(changes, names)}
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise ValueError(f"{id}: {error}") from error
-    flags = tuple(word for word in words if word.isupper())
-    error = " ".join(word for word in words if not word.isupper())
-    return Case(id, args, flags, error=error or None)
+    flags = tuple(word for word in said.split() if word.isupper())
+    refused = " ".join(word for word in said.split() if not word.isupper())
+    return Case(id, args, flags, error=refused or None)
 
 
 def _case(
