@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from refimpl import BidirectionalCache
 from refimpl.hints import Ids, Matrix, Positions
-from refimpl.history.cache import BidirectionalCache
 from refimpl.history.entries import Entries, cache_admit
 from refimpl.lab.apps.stepper.recorder import Stack, record
 from refimpl.samplers.dashboard import dashboard
