@@ -53,6 +53,7 @@ def test_every_result_worked_out_by_hand_is_in_a_file(topic):
         ({"bool": [True, False]}, np.array([True, False])),
         ({"float32": [], "shape": [0, 3]}, np.zeros((0, 3), np.float32)),
         ({}, {}),
+        ({"tuple": [{"int32": [1]}, "NONE"]}, (np.array([1], np.int32), None)),
         ("PAIR", graphs.PAIR),
         ({"Graph": {"indptr": [0, 1, 2], "indices": [1, 0]}}, graphs.PAIR),
         ({"Counters": {"draws": 3}}, Counters(draws=3)),

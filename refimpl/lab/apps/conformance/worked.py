@@ -50,6 +50,7 @@ these:
 - a table with a dtype as its only name: an array; ``shape`` may follow if it has no numbers;
 - a table with a type of refimpl as its only name: its fields. A field that is left out has its
   default, or is None;
+- a table with "tuple" as its only name: a tuple, for an argument that must not be a list;
 - any other table: a dict.
 """
 
@@ -221,6 +222,8 @@ def value_of(value: Any, names: dict[str, Any]) -> Any:
         return array.reshape(value["shape"]) if "shape" in value else array
     if len(value) == 1:
         inside = value[name]
+        if name == "tuple":
+            return tuple(value_of(inside, names))
         if name == "Graph":
             return Graph(np.array(inside["indptr"]), np.array(inside["indices"]))
         if name[:1].isupper() and name in homes():

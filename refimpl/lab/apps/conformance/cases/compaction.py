@@ -61,7 +61,9 @@ CASES: dict[str, tuple[MFG, list[list[int]], tuple[str, ...]]] = {
     "positions_in_the_graph": (NUMBERED, [[0, 1, 0], [0]], ("IDS", "CACHED")),
     "weights": (WITH_WEIGHTS, [[0, 1, 0], [0]], ("CACHED", "WEIGHTS")),
 }
-ASKED = {id: ({"mfg": mfg, "hit": masks(*hit)}, flags) for id, (mfg, hit, flags) in CASES.items()}
+ASKED: Cases = {
+    id: ({"mfg": mfg, "hit": masks(*hit)}, flags) for id, (mfg, hit, flags) in CASES.items()
+}
 AFTER: Cases = {id: ({"pruned": prune_mfg(**args)}, flags) for id, (args, flags) in ASKED.items()}
 NO_BLOCKS = {"pruned": PruneResult(MFG((TWO,), ()), masks([1, 1]), (), 0, 0)}
 BAD_RESULTS = {
