@@ -20,18 +20,18 @@ cdef extern from *:
     #define gnn_let_go() 0
     #endif
     #define gnn_one_thread() omp_set_num_threads(1)
-    static int gnn_outnumber(void)
+    static int gnn_outnumber(int team)
     {
-        int threads = 0;
+        int threads = 0, missing = omp_get_num_procs() + 1 - team;
         omp_set_dynamic(0);
-    #pragma omp parallel num_threads(omp_get_num_procs() + 1) reduction(+ : threads)
+    #pragma omp parallel num_threads(missing > 0 ? missing + 1 : 2) reduction(+ : threads)
         threads += 1;
         return threads;
     }
     #else
     #define gnn_let_go() 1
     #define gnn_one_thread() ((void)0)
-    #define gnn_outnumber() 1
+    #define gnn_outnumber(team) 1
     #endif
     #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
     #define GNN_GCC_RUNTIME 1
@@ -41,7 +41,7 @@ cdef extern from *:
     """
     bint let_go "gnn_let_go"()
     void one_thread "gnn_one_thread"()
-    int outnumber "gnn_outnumber"() nogil
+    int outnumber "gnn_outnumber"(int team) nogil
     const bint GNN_GCC_RUNTIME
 
 has_gcc_runtime = bool(GNN_GCC_RUNTIME)
@@ -49,14 +49,14 @@ has_gcc_runtime = bool(GNN_GCC_RUNTIME)
 cdef bint free_to_fork = True
 
 
-def outnumber_cores():
-    """Run a team with one thread more than the process has cores; return how many it had.
+def outnumber_cores(int team):
+    """Run a team that has, with a team of another thread, more threads than the process has cores.
 
-    GCC's runtime keeps the threads, asleep, until the calling thread ends.
+    Return how many threads it had. GCC's runtime keeps them, asleep, until the calling thread ends.
     """
     cdef int threads
     with nogil:
-        threads = outnumber()
+        threads = outnumber(team)
     return threads
 
 

@@ -11,9 +11,11 @@ cores, threads spin for at most 1000 turns. So on a busy machine there is one mo
 
 import os
 import threading
+from contextlib import suppress
 from time import monotonic
 
 from fastimpl import _openmp
+from fastimpl._build import max_threads
 from fastimpl._forks import has_gcc_runtime, outnumber_cores
 
 try:
@@ -27,15 +29,21 @@ CALM = 10  # looks in a row at an idle machine until threads spin again
 
 
 class Team:
-    """One more team of OpenMP threads, which sleeps until `end`."""
+    """One more team of OpenMP threads, which sleeps until `end`.
+
+    Raises
+    ------
+    RuntimeError
+        If the system gives the process no more threads.
+    """
 
     def __init__(self):
-        self._over = threading.Event()
+        self._others, self._over = max_threads(), threading.Event()
         self._thread = threading.Thread(target=self._sleep, name="OpenMP team", daemon=True)
         self._thread.start()
 
     def _sleep(self):
-        outnumber_cores()  # the runtime ends these threads when this one ends
+        outnumber_cores(self._others)  # the runtime ends these threads when this one ends
         self._over.wait()
 
     def end(self):
@@ -70,7 +78,8 @@ class Spinning:
             self._time, self._count = self._time + seconds, count
             self._calm = 0 if busy else self._calm + 1
             if busy and self._team is None:
-                self._team = self._make()
+                with suppress(RuntimeError):
+                    self._team = self._make()
             elif self._calm >= CALM:
                 self.spin()
         finally:

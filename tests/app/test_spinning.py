@@ -5,8 +5,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 from fastimpl._forks import has_gcc_runtime, outnumber_cores
@@ -16,6 +14,7 @@ from fastimpl import _spinning
 pytestmark = pytest.mark.runs
 
 needs_gcc = pytest.mark.skipif(not has_gcc_runtime, reason="GCC's OpenMP alone can be told so")
+CORES = len(os.sched_getaffinity(0)) if has_gcc_runtime else 1
 POLICIES = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
 
 
@@ -70,38 +69,27 @@ def test_a_time_without_kernels_is_one_look():
     assert machine.pass_by(3600, 10) == (1, 0)
 
 
+def test_a_machine_without_threads_left_ends_nothing():
+    machine = Machine()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(machine.spinning, "_make", no_thread)
+        assert machine.pass_by(0.2, 2000) == (0, 0)
+    assert machine.pass_by(0.2, 2000) == (1, 0)
+
+
+def no_thread():
+    """Fail as `Thread.start` does where the system has no thread left."""
+    raise RuntimeError("can't start new thread")
+
+
 @needs_gcc
-def test_the_team_has_more_threads_than_the_process_has_cores():
+@pytest.mark.parametrize("others", [1, 2, CORES, CORES + 3])
+def test_two_teams_have_more_threads_than_the_process_has_cores(others):
     found = []
-    thread = threading.Thread(target=lambda: found.append(outnumber_cores()))
+    thread = threading.Thread(target=lambda: found.append(outnumber_cores(others)))
     thread.start()
     thread.join()
-    assert found == [len(os.sched_getaffinity(0)) + 1]
-
-
-@needs_gcc
-def test_threads_of_a_team_end_with_it():
-    before = tasks()
-    more = len(os.sched_getaffinity(0)) + 1
-    team = _spinning.Team()
-    assert seen(before + more)
-    team.end()
-    assert seen(before)
-
-
-def tasks():
-    """Return how many threads the process has."""
-    return len(list(Path("/proc/self/task").iterdir()))
-
-
-def seen(threads, seconds=30):
-    """Say whether the process has so many threads, now or soon."""
-    limit = monotonic() + seconds
-    while tasks() != threads:
-        if monotonic() > limit:
-            return False
-        sleep(0.01)
-    return True
+    assert found == [max(CORES + 2 - others, 2)]
 
 
 def printed(code, **variables):
@@ -115,6 +103,28 @@ def printed(code, **variables):
         check=True,
     )
     return run.stdout.split()
+
+
+@needs_gcc
+def test_threads_of_a_team_end_with_it():
+    assert printed("""
+        import os
+        from time import monotonic, sleep
+        from fastimpl._build import max_threads
+        from fastimpl._spinning import Team
+
+        def seen(threads):
+            limit = monotonic() + 30
+            while len(os.listdir("/proc/self/task")) != threads and monotonic() < limit:
+                sleep(0.01)
+            return len(os.listdir("/proc/self/task")) == threads
+
+        before, cores = len(os.listdir("/proc/self/task")), len(os.sched_getaffinity(0))
+        team = Team()
+        print(seen(before + max(cores + 2 - max_threads(), 2)))
+        team.end()
+        print(seen(before))
+    """) == ["True", "True"]
 
 
 ACTS = """
