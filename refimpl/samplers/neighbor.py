@@ -203,12 +203,16 @@ class Minibatch(NamedTuple):
 
 
 def checked_minibatch(minibatch):
-    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise."""
+    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise.
+
+    Who draws finds out whether a root is there twice.
+    """
     if not isinstance(minibatch, Minibatch):
         kind = type(minibatch).__name__
         raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
     graph, roots, fanouts, *name = require.record("minibatch", minibatch, Minibatch)
-    return Minibatch(graph, *neighbor_arguments(graph, roots, fanouts, "layered"), *name)
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, "layered", compare_roots=False)
+    return Minibatch(graph, roots, fanouts, *name)
 
 
 def _sample(graph, roots, fanouts, name, mode, batch_dependency):
