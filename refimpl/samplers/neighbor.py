@@ -46,14 +46,14 @@ def neighbor_arguments(graph, roots, fanouts, mode, compare_roots=True):
     """Check what describes the sampling of a batch; return (roots, fanouts).
 
     With `compare_roots` False, the caller finds out whether a node is there twice, unless there are
-    fan-outs by relation.
+    fan-outs by relation, or none.
     """
     checked(graph)
     require.choice("mode", mode, MODES)
     roots = require.ids("roots", roots, 0, graph.n, np.int32)
     fanouts = require.sequence("fanouts", fanouts)
     by_relation = any(isinstance(fanout, list | tuple | np.ndarray) for fanout in fanouts)
-    if compare_roots or by_relation:
+    if compare_roots or by_relation or not fanouts:
         ascending = np.sort(roots)
         if np.any(ascending[1:] == ascending[:-1]):
             raise ValueError(REPEATED)
