@@ -6,6 +6,7 @@ Python does between two kernels takes longer still: kernels leave little of it i
 
 from contextvars import ContextVar
 
+from fastimpl._spinning import look
 from refimpl._support.thread_limits import one_blas_thread
 from refimpl.profiling import metered, timed
 
@@ -21,6 +22,7 @@ class chained:
 
     def __exit__(self, kind, *_):
         _waiting.reset(self._token)
+        look()
         if kind is None:
             with one_blas_thread():
                 for call in self._calls:

@@ -1,4 +1,4 @@
-"""OpenMP and forked processes.
+"""OpenMP and forked processes; and a team of more threads than cores.
 
 A child has the thread that forked, but not the threads that worked for it; GCC's runtime would
 wait for them in the next loop. So they are let go before each fork, and both processes start new
@@ -20,15 +20,44 @@ cdef extern from *:
     #define gnn_let_go() 0
     #endif
     #define gnn_one_thread() omp_set_num_threads(1)
+    static int gnn_outnumber(int team)
+    {
+        int threads = 0, missing = omp_get_num_procs() + 1 - team;
+        omp_set_dynamic(0);
+    #pragma omp parallel num_threads(missing > 0 ? missing + 1 : 2) reduction(+ : threads)
+        threads += 1;
+        return threads;
+    }
     #else
     #define gnn_let_go() 1
     #define gnn_one_thread() ((void)0)
+    #define gnn_outnumber(team) 1
+    #endif
+    #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
+    #define GNN_GCC_RUNTIME 1
+    #else
+    #define GNN_GCC_RUNTIME 0
     #endif
     """
     bint let_go "gnn_let_go"()
     void one_thread "gnn_one_thread"()
+    int outnumber "gnn_outnumber"(int team) nogil
+    const bint GNN_GCC_RUNTIME
+
+has_gcc_runtime = bool(GNN_GCC_RUNTIME)
 
 cdef bint free_to_fork = True
+
+
+def outnumber_cores(int team):
+    """Run a team that has, with a team of another thread, more threads than the process has cores.
+
+    Return how many threads it had. GCC's runtime keeps them, asleep, until the calling thread ends.
+    """
+    cdef int threads
+    with nogil:
+        threads = outnumber(team)
+    return threads
 
 
 def _before():

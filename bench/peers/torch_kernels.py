@@ -14,13 +14,15 @@ from bench.peers.cases import inputs_at
 from bench.peers.hand_written import HandWritten, unmasked
 from bench.peers.kept import Kept
 from bench.peers.steps import versions  # noqa: F401  (called by bench.implementations)
+from refimpl import Adjacency
 from refimpl.layers import GcnOutput
 
 
 def sparse(graph, data):
     """Return a matrix in torch's CSR."""
-    offsets, columns = (from_numpy(x.astype("int32")) for x in (graph.indptr, graph.indices))
-    return torch.sparse_csr_tensor(offsets, columns, from_numpy(data), (graph.n, graph.n))
+    A = graph.to_scipy(data)
+    offsets, columns = (from_numpy(x.astype("int32")) for x in (A.indptr, A.indices))
+    return torch.sparse_csr_tensor(offsets, columns, from_numpy(A.data), A.shape)
 
 
 _of_values = Kept(sparse)
@@ -45,7 +47,8 @@ def gcn_forward(A, X, W, order):
 
 def dense_forward(X, W, relu):
     """Return X W, after ReLU where `relu` says so."""
-    product = from_numpy(X) @ from_numpy(W)
+    rows = _of_values(X.graph, X.data) if isinstance(X, Adjacency) else from_numpy(X)
+    product = rows @ from_numpy(W)
     return (product.relu_() if relu else product).numpy()
 
 

@@ -117,7 +117,9 @@ def lazy_fresh_iteration(
     loss, G_L = model.loss(H[L], V[L])
     G, norms = [None] * L + [G_L], [None] * (L + 1)
     for l in range(L, 0, -1):
-        norms[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
+        G_normal = G[l]
+        if l in cached_layers:  # in the others all rows were computed, and none is ranked
+            norms[l], G_normal = norms_and_rows(gnn, computed[l], G[l])
         G[l - 1] = model.backward(l, G_normal)  # E-V5: Adam comes later
 
     updates = {}

@@ -46,14 +46,14 @@ def neighbor_arguments(graph, roots, fanouts, mode, compare_roots=True):
     """Check what describes the sampling of a batch; return (roots, fanouts).
 
     With `compare_roots` False, the caller finds out whether a node is there twice, unless there are
-    fan-outs by relation.
+    fan-outs by relation, or none.
     """
     checked(graph)
     require.choice("mode", mode, MODES)
     roots = require.ids("roots", roots, 0, graph.n, np.int32)
     fanouts = require.sequence("fanouts", fanouts)
     by_relation = any(isinstance(fanout, list | tuple | np.ndarray) for fanout in fanouts)
-    if compare_roots or by_relation:
+    if compare_roots or by_relation or not fanouts:
         ascending = np.sort(roots)
         if np.any(ascending[1:] == ascending[:-1]):
             raise ValueError(REPEATED)
@@ -203,12 +203,16 @@ class Minibatch(NamedTuple):
 
 
 def checked_minibatch(minibatch):
-    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise."""
+    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise.
+
+    Who draws finds out whether a root is there twice.
+    """
     if not isinstance(minibatch, Minibatch):
         kind = type(minibatch).__name__
         raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")
     graph, roots, fanouts, *name = require.record("minibatch", minibatch, Minibatch)
-    return Minibatch(graph, *neighbor_arguments(graph, roots, fanouts, "layered"), *name)
+    roots, fanouts = neighbor_arguments(graph, roots, fanouts, "layered", compare_roots=False)
+    return Minibatch(graph, roots, fanouts, *name)
 
 
 def _sample(graph, roots, fanouts, name, mode, batch_dependency):

@@ -149,6 +149,7 @@ def test_without_cached_layers_it_is_neighbour_sampling(gnn):
         (None, TypeError, "must be a Minibatch, got NoneType"),
         (Minibatch(None, [0], (2,), 1, 0, 0), TypeError, "graph must be a Graph"),
         (Minibatch(even_graph(9, 2), [0, 0], (2,), 1, 0, 0), ValueError, "roots must be distinct"),
+        (Minibatch(even_graph(9, 2), [0, 0], (), 1, 0, 0), ValueError, "roots must be distinct"),
         (Minibatch(even_graph(9, 2), [0], (-2,), 1, 0, 0), ValueError, "fanouts"),
         (Minibatch(even_graph(9, 2), [0], (2,), -1, 0, 0), ValueError, "seed"),
     ],
