@@ -189,6 +189,8 @@ def array(name: str, value: Any) -> NDArray[Any]:
     """Return `value` as an array, or raise."""
     if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):  # the mask would be lost
+        raise ValueError(f"{name} must have no masked entries: give {name}.filled(VALUE)")
     try:
         return np.asarray(value)
     except MemoryError:

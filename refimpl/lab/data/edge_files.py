@@ -55,7 +55,7 @@ def load_with_nodes(
     graph = with_weights(graph, u, v, np.array(weights), path)
     features = np.concatenate(list(table.features()))
     with naming(request.features):
-        return Dataset.from_arrays(
+        data = Dataset.from_arrays(
             graph,
             features,
             Encoded(table.labels, table.class_names),
@@ -65,6 +65,7 @@ def load_with_nodes(
             **table.parts,
             **request.options,
         )
+    return data._changed(feature_names=table.feature_names)
 
 
 def read_matrix_market(path: Path, nodes: NodeTable) -> tuple[Any, ...]:

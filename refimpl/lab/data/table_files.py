@@ -19,7 +19,7 @@ from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_n
 from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -63,7 +63,7 @@ def table_lines(path: FilePath) -> Iterator[Line]:
         head = list(islice(lines, LOOKED_AT))
         if not head or not head[0].strip():
             raise ValueError("it must begin with a line of titles or values, and is empty")
-        reader = csv.reader(chain(head, lines), delimiter=_separator(path, head))
+        reader = _split(chain(head, lines), _separator(path, head))
         width, empty = None, None
         for row in reader:
             cells = [cell.strip() for cell in row]
@@ -83,13 +83,18 @@ def table_lines(path: FilePath) -> Iterator[Line]:
             yield reader.line_num, cells
 
 
+def _split(lines: Iterable[str], separator: str) -> Any:
+    """Return a csv.reader; a value in quotes may have spaces in front of them."""
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
 def _separator(path: FilePath, head: list[str]) -> str:
     """Return what separates the values in the first lines of a file."""
     lines = [line for line in head if line.strip()]
     counts = {}
     for separator in SEPARATORS:
-        found = {len(row) for row in csv.reader(lines, delimiter=separator) if any(row)}
-        if len(next(csv.reader(lines[:1], delimiter=separator))) > 1:
+        found = {len(row) for row in _split(lines, separator) if any(row)}
+        if len(next(_split(lines[:1], separator))) > 1:
             counts[separator] = found
     regular = [separator for separator, found in counts.items() if len(found) == 1]
     if "\t" in regular and ".tsv" in str(path).lower():
@@ -124,6 +129,8 @@ class NodeTable:
         As of a Dataset.
     parts : dict
         Masks of the parts, by name; {} where the table has none.
+    feature_names : tuple of str
+        The titles of the columns of features.
     width : int
         Of the features.
 
@@ -169,6 +176,7 @@ class NodeTable:
             labels, minus_one, self._column(columns.label), self._line
         )
         self.parts = self._parts(columns, cells[2:])
+        self.feature_names = tuple(columns.features)
         self.numeric = [self.titles.index(title) for title in columns.features]
         self.width = len(self.numeric)
 
