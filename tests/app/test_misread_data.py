@@ -355,3 +355,11 @@ def test_compare_looks_at_its_file_before_it_trains(tmp_path, capfd, monkeypatch
     monkeypatch.setattr("refimpl.lab.apps.compare.load_data", None)
     assert main(["compare", "--out", str(tmp_path / out)]) == 2
     assert "--out must be" in one_error(capfd)
+
+
+def test_numbers_with_underscores_are_no_numbers(tmp_path, capfd):
+    """Python reads 1_0 as 10."""
+    options = {"--fanouts": "1_0,5", "--eval-every": "1_0", "--t-stale": "1_0", "--rounds": "1_0"}
+    for option, value in options.items():
+        assert main(["train", option, value, "--out", str(tmp_path)]) == 2
+        assert f"argument {option}: invalid value: '{value}'" in one_error(capfd)

@@ -236,9 +236,16 @@ def _underscored(text: str) -> str:
     return text.replace("-", "_")
 
 
+def parsed_integer(text: str) -> int:
+    """Return an integer in decimal digits; Python also takes 1_0 for 10."""
+    if not re.fullmatch(r"\s*[+-]?\d+\s*", text, re.ASCII):
+        raise ValueError(text)
+    return int(text)
+
+
 def parsed_integers(text: str) -> tuple[int, ...]:
     """Return numbers that commas separate, as a tuple."""
-    return tuple(int(number) for number in text.split(","))
+    return tuple(parsed_integer(number) for number in text.split(","))
 
 
 def parsed_size(text: str) -> int:
