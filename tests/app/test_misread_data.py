@@ -256,6 +256,41 @@ def test_quotes_after_a_space_are_quotes(gnn, tmp_path):
     assert data.class_names == ("p, p", "q, q")
 
 
+def test_a_quote_that_is_not_closed_hides_no_nodes(gnn, tmp_path):
+    """Nodes 1 and 6 would be part of the class of node 2."""
+    rows = [(name, *xs, label) for name, label, *xs in ROWS]
+    edges = "source,target\n5,4\n4,3\n3,2\n"
+    rows[3] = ("2", 4, 6, '"q')
+    with pytest.raises(ValueError, match=r"nodes\.csv .*line 5 has a quote that is not closed"):
+        gnn.load_dataset(**tables(tmp_path, "id,age,height,label", rows, edges))
+    rows[3] = ("2", 4, 6, '"q\n6"')
+    data = gnn.load_dataset(**tables(tmp_path, "id,age,height,label", rows, edges))
+    assert data.class_names == ("p", "q", "q\n6") and data.graph.n == 5
+
+
+def test_a_name_that_may_be_a_comment_is_refused(gnn, tmp_path):
+    given = tables(tmp_path, rows=[("#5", *ROWS[0][1:]), *ROWS[1:]])
+    path = given["source"].with_suffix(".edgelist")
+    for text in ("#5 4\n4 3\n", "4 3\n4 #5\n"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"line [12] may have a comment or the node '#5'"):
+            gnn.load_dataset(path, features=given["features"])
+    path.write_text("# 5 4\n4 3 #6\n")
+    assert gnn.load_dataset(path, features=given["features"]).graph.e == 2
+
+
+def test_paths_that_are_none_are_named(gnn, tmp_path):
+    given = tables(tmp_path)
+    with pytest.raises(TypeError, match="features must be a str or a Path, got int"):
+        gnn.load_dataset(given["source"], features=5)
+    for name, paths in (("edges", (5, given["features"])), ("nodes", (given["source"], 5))):
+        with pytest.raises(TypeError, match=f"{name} must be a str or a Path, got int"):
+            gnn.Dataset.from_csv(*paths)
+    given["features"].write_bytes(given["features"].read_text().encode("utf-16"))
+    with pytest.raises(ValueError, match="cannot be read as separated values in UTF-8"):
+        gnn.load_dataset(**given)
+
+
 def test_one_title_to_ignore_is_no_sequence_of_letters(gnn, tmp_path):
     given = tables(tmp_path, "id,label,a,ab")
     pandas = pytest.importorskip("pandas")

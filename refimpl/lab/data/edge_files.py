@@ -122,6 +122,13 @@ def read_edge_list(path: Path, nodes: NodeTable) -> tuple[Any, ...]:
     ends, values = [], []
     with reading(path, "a list of edges of NetworkX") as file:
         for at, line in _lines(file):
+            comment = COMMENT.search(line)
+            word = comment[0].split()[0] if comment else ""
+            if word in nodes.known:
+                raise ValueError(
+                    f"line {at} may have a comment or the node {word!r:.80}: write edges as a "
+                    ".csv file"
+                )
             words = COMMENT.sub("", line).split(maxsplit=2)
             if not words:
                 continue

@@ -139,6 +139,8 @@ def check_tables(
             "features=NODES.csv" if features is None else "a .csv or .mtx file as source",
             "--features NODES.csv" if features is None else "a .csv or .mtx file as --data",
         )
+    if features is not None:
+        require.path("features", features)
     said = {"labels": labels, "columns": columns, "titles": titles, "minus_one": minus_one}
     for name, value in said.items():
         if features is None and value is not None:

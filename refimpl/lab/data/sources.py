@@ -464,6 +464,7 @@ class FromElsewhere:
             If columns are ignored.
         """
         checked_titles(titles)
+        edges, nodes = require.path("edges", edges), require.path("nodes", nodes)
         chosen = Chosen(id, label, split, ends, listed_titles(ignore))
         table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
         features = np.concatenate(list(table.features()))

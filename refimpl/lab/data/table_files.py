@@ -55,7 +55,7 @@ def table_lines(path: FilePath) -> Iterator[Line]:
     Values are separated by commas, tabs or semicolons. Empty lines at the end are left out, and so
     are spaces around a value.
     """
-    with reading(path, "separated values") as file:
+    with reading(path, "separated values in UTF-8") as file:
         size, taken = size_of(file), 0
         opened = gzip.open(file) if str(path).lower().endswith(".gz") else file  # noqa: SIM115
         text = io.TextIOWrapper(opened, "utf-8-sig", newline="")
@@ -63,9 +63,20 @@ def table_lines(path: FilePath) -> Iterator[Line]:
         head = list(islice(lines, LOOKED_AT))
         if not head or not head[0].strip():
             raise ValueError("it must begin with a line of titles or values, and is empty")
-        reader = _split(chain(head, lines), _separator(path, head))
+        ended, last = False, 0
+
+        def and_end() -> Iterator[str]:
+            nonlocal ended
+            yield from chain(head, lines)
+            ended = True
+            yield "\n"  # a line of its own, but after a quote that is not closed
+
+        reader = _split(and_end(), _separator(path, head))
         width, empty = None, None
         for row in reader:
+            if ended and row:
+                raise ValueError(f"line {last + 1} has a quote that is not closed")
+            last = reader.line_num
             cells = [cell.strip() for cell in row]
             width = len(cells) if width is None else width
             if not any(cells):
