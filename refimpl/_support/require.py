@@ -140,6 +140,8 @@ def path(name: str, value: Any) -> Path:
     """Return `value` as a Path, or raise."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a str or a Path, got {type(value).__name__}")
+    if value == "":  # which would be the current folder
+        raise ValueError(f"{name} must name a file or folder, got ''")
     if "\0" in os.fspath(value):
         raise ValueError(f"{name} must not hold a null character")
     return Path(value)

@@ -392,6 +392,29 @@ def test_compare_looks_at_its_file_before_it_trains(tmp_path, capfd, monkeypatch
     assert "--out must be" in one_error(capfd)
 
 
+def test_nothing_is_not_the_current_folder(gnn, tmp_path, capfd, monkeypatch):
+    """As of a variable of the shell that is not set."""
+    convert("karate", tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    assert gnn.load_dataset(".").name == "karate"
+    for read in (gnn.load_dataset, lambda source: convert(source, tmp_path / "made")):
+        with pytest.raises(ValueError, match="source must name a file or folder, got ''"):
+            read("")
+    for command in (["train", "--data", ""], ["sample", "--data", ""], ["convert", "", "made"]):
+        assert main(command) == 2
+        line = one_error(capfd)
+        assert ("--data" in line or "source" in line) and "''" in line
+
+
+def test_errors_name_the_option_that_was_given(model, tmp_path, capfd):
+    assert main(["sample", "--data", "power-law:-10:3"]) == 2
+    assert "error: --data power-law:-10:3: " in one_error(capfd)
+    assert predict(model, {"source": "karate"}) == 2
+    assert "error: karate: features must have 2 columns" in one_error(capfd)
+    assert main(["convert", "karate", str(tmp_path / "k"), "--memory", "1.5"]) == 2
+    assert "--memory: invalid value: '1.5'" in one_error(capfd)
+
+
 def test_numbers_with_underscores_are_no_numbers(tmp_path, capfd):
     """Python reads 1_0 as 10."""
     options = {"--fanouts": "1_0,5", "--eval-every": "1_0", "--t-stale": "1_0", "--rounds": "1_0"}

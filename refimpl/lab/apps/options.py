@@ -36,6 +36,8 @@ RUN, COMMON = "run", "model and training"  # headings
 
 def data_source(text: str) -> str:
     """Return a built-in name as it is, and a folder as an absolute path."""
+    if not text:  # which would be the current folder
+        raise ValueError(text)
     return text if text in BUILT_IN else os.path.realpath(text)
 
 

@@ -186,12 +186,13 @@ def _read_input(settings: Chosen, model: TrainedModel) -> Input:
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
     more = {name: settings[name] for name in ("split", "verify", *TABLES)}
-    dataset = load_dataset(
-        data,
-        dtype=model.dtype,
-        scaling="none" if model.scaling is None else model.scaling,
-        **more,
-    )
+    scaling: Any = "none" if model.scaling is None else model.scaling
+    try:
+        dataset = load_dataset(data, dtype=model.dtype, scaling=scaling, **more)
+    except ValueError as error:
+        if not str(error).startswith("features must"):
+            raise
+        raise UserError(f"{data}: {error}") from error
     _check_width(data, dataset.features.shape[1], model)
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)

@@ -67,7 +67,7 @@ def facts_of(dataset: Dataset) -> dict[str, Any]:
     if dataset.checksums is None:
         graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
         held = [getattr(graph, name, None) for graph in graphs for name in OF_GRAPHS]
-        X = dataset.features
+        X: Any = dataset.features
         held += [X.indptr, X.indices, X.data] if require.issparse(X) else [X]
         arrays = [*(array for array in held if array is not None), dataset.labels, *arrays]
     else:

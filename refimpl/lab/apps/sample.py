@@ -181,7 +181,7 @@ def _load_graph(settings: Chosen, given: Chosen) -> tuple[str, Graph]:
         size, degree = int(size), float(degree)
     except ValueError:
         raise UserError(f"--data must be {form} with two numbers, got {data}") from None
-    with user_errors():
+    with user_errors(f"--data {data}"):
         return data, make(size, degree)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +89,7 @@ def load_dataset(
     MemoryError
         If a file does not fit in memory; the error names the file.
     """
-    if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+    require.path("source", source)
     if setting is not None:
         require.choice("setting", setting, SETTINGS)
     a_class = None

@@ -251,7 +251,7 @@ def parsed_integers(text: str) -> tuple[int, ...]:
 def parsed_size(text: str) -> int:
     """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
-    if found is None or found[2].lower() not in UNITS:
+    if found is None or found[2].lower() not in UNITS or ("." in found[1] and not found[2]):
         raise ValueError(text)
     return int(Fraction(found[1]) * UNITS[found[2].lower()])
 
