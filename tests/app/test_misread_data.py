@@ -22,6 +22,8 @@ from refimpl.lab.data.convert import convert
 from refimpl.lab.data.label_encoding import encoded
 from refimpl.typed import TypedGraph
 
+CODES = np.array([0, 1, 0, 1, 0])
+MASK = [False, False, False, False, True]
 PATH = [(0, 1), (1, 2), (2, 3), (3, 4)]
 EDGES = "source,target\n5,4\n4,3\n3,2\n2,1\n"  # nodes are called 5, 4, 3, 2, 1
 ROWS = [("5", "p", 1, 9), ("4", "q", 2, 7), ("3", "p", 3, 8), ("2", "q", 4, 6), ("1", "p", 5, 5)]
@@ -153,6 +155,20 @@ def test_other_features_weights_or_types_are_other_data(gnn, tmp_path, change):
     assert [name for name in facts if facts[name] != others[name]] == ["digest"]
 
 
+def test_samples_without_values_are_named(gnn):
+    pytest.importorskip("sklearn", minversion="1.6")
+    made = gnn.NodeClassifier(model="mlp", method="full", epochs=1, hidden=4)
+    y = ["p", "q", None, "q", "p"]
+    for given in (y, np.array(y, object)):
+        with pytest.raises(ValueError, match="y must have a class for each sample, but sample 2"):
+            made.fit(FEATURES, given)
+    for name, given in (("y", {"y": CODES}), ("X", {"X": FEATURES[:, 0]})):
+        masked = np.ma.masked_array(given[name], MASK)
+        masked = masked[:, None] if name == "X" else masked
+        with pytest.raises(ValueError, match=f"{name} must have no masked entries"):
+            made.fit(**({"X": FEATURES, "y": CODES} | {name: masked}))
+
+
 # ---- arrays and graphs --------------------------------------------------------------------------
 
 
@@ -188,9 +204,6 @@ def test_large_integers_are_not_rounded(gnn, tmp_path):
         assert gnn.load_dataset(source).features.tolist() == times.tolist()
 
 
-MASK = [False, False, False, False, True]
-
-
 @pytest.mark.parametrize("name", ["features", "labels", "train"])
 def test_masked_entries_are_refused(gnn, name):
     given = {"features": FEATURES[:, 0], "labels": np.array([0, 1, 0, 1, 0]), "train": np.arange(5)}
@@ -223,6 +236,20 @@ def test_entries_at_one_place_are_added(gnn, kind):
     weights = sp.csr_array((graph.weights, graph.indices, graph.indptr)).toarray()
     np.testing.assert_array_equal(weights, twice.toarray())
     assert not isinstance(arrays(gnn, twice.astype(bool)).graph, WeightedGraph)
+
+
+def test_what_is_no_graph_or_table_is_named(gnn):
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame({"source": [0], "target": [1]})
+    for read, said in (
+        (lambda: gnn.Dataset.from_networkx(5), "graph must be a graph of NetworkX, got int"),
+        (lambda: gnn.Dataset.from_pyg(5), "data must be a Data of PyG, got int"),
+        (lambda: gnn.Dataset.from_dgl(5), "graph must be a graph of DGL, got int"),
+        (lambda: gnn.Dataset.from_pandas(5, table), "edges must be a table of pandas, got int"),
+        (lambda: gnn.Dataset.from_pandas(table, 5), "nodes must be a table of pandas, got int"),
+    ):
+        with pytest.raises(TypeError, match=said):
+            read()
 
 
 def test_what_graphs_of_others_hold_besides_is_named(gnn):

@@ -216,6 +216,7 @@ class FromElsewhere:
         UserWarning
             If the graph is directed, or self-loops, attributes or weights are ignored.
         """
+        _check_has("nodes", "graph", graph, "a graph of NetworkX")
         rows = dict(graph.nodes(data=features))
         missing = next((node for node, row in rows.items() if row is None), None)
         if missing is not None:
@@ -300,6 +301,8 @@ class FromElsewhere:
         UserWarning
             If columns are ignored.
         """
+        for name, table in (("edges", edges), ("nodes", nodes)):
+            _check_has("columns", name, table, "a table of pandas")
         if _has_ends(nodes) and not _has_ends(edges):
             raise TypeError("the table of edges comes first: from_pandas(edges, nodes)")
         chosen = Chosen(id, label, split, ends, listed_titles(ignore))
@@ -360,6 +363,7 @@ class FromElsewhere:
         TypeError, ValueError
             As for `from_arrays`.
         """
+        _check_has("edge_index", "data", data, "a Data of PyG")
         masks = {part: getattr(data, f"{part}_mask", None) for part in PARTS}
         for name, what in (("x", "features"), ("y", "classes")):
             if getattr(data, name, None) is None:
@@ -399,6 +403,7 @@ class FromElsewhere:
         TypeError, ValueError
             As for `from_arrays`.
         """
+        _check_has("ndata", "graph", graph, "a graph of DGL")
         kept = graph.ndata
         for key in (features, label):
             if key not in kept:
@@ -572,6 +577,12 @@ def _warn_of_others(names: list[Any], where: str) -> None:
     """Name what is ignored of a graph of another library."""
     if names:
         warn(f"ignored {', '.join(map(require.shown, names))} of {where}")
+
+
+def _check_has(member: str, name: str, value: Any, wanted: str) -> None:
+    """Raise TypeError unless an argument has a member, as a class of another library has."""
+    if not hasattr(value, member):
+        raise TypeError(f"{name} must be {wanted}, got {type(value).__name__}")
 
 
 def _given(options: ArrayOptions) -> list[str]:

@@ -315,6 +315,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def _features(self, X: Any, reset: bool = False) -> Any:
         from sklearn.utils.validation import validate_data
 
+        if isinstance(X, np.ma.MaskedArray):
+            X = require.array("X", X)
         kinds = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
         return kept_sparse(checked_sparse(X)) if issparse(X) else X
