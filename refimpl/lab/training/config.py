@@ -23,6 +23,7 @@ from refimpl.lab.training.settings import (
     custom,
     from_json,
     integer,
+    parsed_integer,
     real,
     settings_of,
     size,
@@ -271,7 +272,7 @@ class TrainConfig(Settings):
         _epochs_or_auto,
         "score the validation nodes after every E epochs. auto: after the last epoch, and so "
         "often that training has at least 8 times the work of evaluation",
-        lambda text: text if text == AUTO else int(text),
+        lambda text: text if text == AUTO else parsed_integer(text),
         "E|auto",
     )
     eval_memory: int = size(
