@@ -299,6 +299,8 @@ class TrainConfig(Settings):
         for name, default in (("epochs", self.method.epochs), ("lr", self.model.lr)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
+        if self.decay != DECAYS[0] and not self.weight_decay:
+            raise ValueError(f'decay must be "{DECAYS[0]}" where weight_decay is 0')
         if self.workers_a_step > 1 and not self.method.several_workers:
             raise ValueError(f'workers_a_step must be 1 where method is "{self.method.name}"')
         self._check_partition()
