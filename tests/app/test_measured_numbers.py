@@ -127,7 +127,9 @@ def test_a_number_is_found_by_its_group_and_another_is_refused():
 def seconds_to(score):
     """Return {method: [seconds until the validation F1, or None, of each seed]} of I-fig2."""
     with (DOCS / "results" / "I-fig2.csv").open(encoding="utf-8") as file:
-        rows = [row | {k: float(row[k]) for k in ("seconds", "val_f1")} for row in csv.DictReader(file)]
+        rows = [
+            row | {k: float(row[k]) for k in ("seconds", "val_f1")} for row in csv.DictReader(file)
+        ]
     seeds = [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
     return {
         name: [training.seconds_to(some, name, score) for some in seeds]
