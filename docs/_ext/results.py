@@ -1,4 +1,4 @@
-"""What was measured, on pages and slides: nothing is typed. The build warns of what is not there.
+"""What was measured, on pages and slides. The build warns of what is not there.
 
 paper-figures           a section for each figure: picture, what one sees, claims, numbers
 paper-figure V-fig14    the same of one, without a heading
