@@ -20,17 +20,23 @@ cdef extern from *:
     #define gnn_let_go() 0
     #endif
     #define gnn_one_thread() omp_set_num_threads(1)
+    static int gnn_team_beside(int team)
+    {
+        int missing = omp_get_num_procs() + 1 - team;
+        return missing > 0 ? missing + 1 : 2;
+    }
     static int gnn_outnumber(int team)
     {
-        int threads = 0, missing = omp_get_num_procs() + 1 - team;
+        int threads = 0;
         omp_set_dynamic(0);
-    #pragma omp parallel num_threads(missing > 0 ? missing + 1 : 2) reduction(+ : threads)
+    #pragma omp parallel num_threads(gnn_team_beside(team)) reduction(+ : threads)
         threads += 1;
         return threads;
     }
     #else
     #define gnn_let_go() 1
     #define gnn_one_thread() ((void)0)
+    #define gnn_team_beside(team) 1
     #define gnn_outnumber(team) 1
     #endif
     #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
@@ -41,12 +47,18 @@ cdef extern from *:
     """
     bint let_go "gnn_let_go"()
     void one_thread "gnn_one_thread"()
+    int beside "gnn_team_beside"(int team)
     int outnumber "gnn_outnumber"(int team) nogil
     const bint GNN_GCC_RUNTIME
 
 has_gcc_runtime = bool(GNN_GCC_RUNTIME)
 
 cdef bint free_to_fork = True
+
+
+def team_beside(int team):
+    """Return how many threads the team of `outnumber_cores` has, unless there is a limit."""
+    return beside(team)
 
 
 def outnumber_cores(int team):

@@ -9,14 +9,16 @@ GCC's runtime reads GOMP_SPINCOUNT only once. But while it has more threads than
 cores, threads spin for at most 1000 turns. So on a busy machine there is one more team, asleep.
 """
 
+import atexit
 import os
 import threading
 from contextlib import suppress
+from math import inf
 from time import monotonic
 
 from fastimpl import _openmp
 from fastimpl._build import max_threads
-from fastimpl._forks import has_gcc_runtime, outnumber_cores
+from fastimpl._forks import has_gcc_runtime, outnumber_cores, team_beside
 
 try:
     from resource import RUSAGE_SELF, getrusage
@@ -39,6 +41,7 @@ class Team:
 
     def __init__(self):
         self._others, self._over = max_threads(), threading.Event()
+        ask_for(2 * team_beside(self._others))  # twice: ended threads may count for a moment
         self._thread = threading.Thread(target=self._sleep, name="OpenMP team", daemon=True)
         self._thread.start()
 
@@ -51,6 +54,20 @@ class Team:
         self._thread.join()
 
 
+def ask_for(threads):
+    """Have this many threads for a moment, or raise: GCC's runtime would end the process."""
+    over, begun = threading.Event(), []
+    try:
+        for _ in range(threads):
+            thread = threading.Thread(target=over.wait, daemon=True)
+            thread.start()
+            begun.append(thread)
+    finally:
+        over.set()
+        for thread in begun:
+            thread.join()
+
+
 class Spinning:
     """Lets threads spin or sleep, by how often they were pushed from a core since the last look.
 
@@ -59,37 +76,54 @@ class Spinning:
     clock, pushed : callables
         The seconds, and how often threads of this process were pushed from a core.
     team : callable
-        Makes a `Team`.
+        Makes a `Team`, or returns None where none is needed.
     """
 
     def __init__(self, clock, pushed, team):
         self._clock, self._pushed, self._make = clock, pushed, team
+        self.begin()
+
+    def begin(self):
+        """Begin without a team; another thread may have held the lock when a child was made."""
         self._team, self._calm, self._lock = None, 0, threading.Lock()
-        self._time, self._count = clock(), pushed()
+        self._time, self._count = self._clock(), self._pushed()
 
     def look(self):
         """Count again, if the last look is long enough ago, and act on it."""
-        seconds = self._clock() - self._time
-        if seconds < EVERY or not self._lock.acquire(blocking=False):
+        now, lock = self._clock(), self._lock
+        if now - self._time < EVERY or not lock.acquire(blocking=False):
             return
         try:
-            count = self._pushed()
-            busy = count - self._count > BUSY * seconds
-            self._time, self._count = self._time + seconds, count
-            self._calm = 0 if busy else self._calm + 1
-            if busy and self._team is None:
-                with suppress(RuntimeError):
-                    self._team = self._make()
-            elif self._calm >= CALM:
-                self.spin()
+            if now - self._time >= EVERY:  # no other thread has looked since
+                self._act(now, self._pushed())
         finally:
-            self._lock.release()
+            lock.release()
+
+    def _act(self, now, count):
+        busy = count - self._count > BUSY * (now - self._time)
+        self._time, self._count = now, count
+        self._calm = 0 if busy else self._calm + 1
+        if busy and self._team is None:
+            with suppress(RuntimeError):
+                self._team = self._make()
+        elif self._calm >= CALM:
+            self.spin()
 
     def spin(self):
         """End the team, if there is one."""
         team, self._team = self._team, None
         if team is not None:
             team.end()
+
+    def stop(self):
+        """Look no more: an interpreter that ends starts no threads and ends none."""
+        with self._lock:
+            self.spin()
+            self._time = inf
+
+
+def _team():
+    return Team() if max_threads() > 1 else None  # one thread waits for no other
 
 
 def _pushed():
@@ -101,6 +135,7 @@ def look():
 
 
 if _openmp.left_to_us and has_gcc_runtime:
-    _spinning = Spinning(monotonic, _pushed, Team)
+    _spinning = Spinning(monotonic, _pushed, _team)
     look = _spinning.look
-    os.register_at_fork(before=_spinning.spin)  # a child has no such team
+    os.register_at_fork(before=_spinning.spin, after_in_child=_spinning.begin)
+    atexit.register(_spinning.stop)

@@ -146,7 +146,7 @@ def fresh_iteration(
     TypeError, ValueError
         As the kernels that it calls.
     FloatingPointError
-        If a gradient is NaN.
+        If a gradient of a row of a cached layer is NaN.
     """
     mfg = checked_mfg(next(mfgs, None), "the next of mfgs")  # 5
     L = len(mfg.blocks)

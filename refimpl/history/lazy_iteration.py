@@ -81,7 +81,7 @@ def lazy_fresh_iteration(
     TypeError, ValueError
         As the kernels that it calls.
     FloatingPointError
-        If a gradient is NaN.
+        If a gradient of a row of a cached layer is NaN.
     """
     minibatch = checked_minibatch(next(minibatches, None))
     L = len(minibatch.fanouts)

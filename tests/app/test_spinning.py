@@ -77,6 +77,62 @@ def test_a_machine_without_threads_left_ends_nothing():
     assert machine.pass_by(0.2, 2000) == (1, 0)
 
 
+def test_a_look_that_another_thread_overtakes_changes_nothing():
+    machine = Machine()
+
+    class Late:
+        """A lock that this thread gets only after another thread has looked."""
+
+        def acquire(self, blocking):
+            machine.spinning._lock = threading.Lock()
+            machine.spinning.look()
+            machine.spinning._lock = self
+            return True
+
+        def release(self):
+            pass
+
+    machine.spinning._lock = Late()
+    assert machine.pass_by(3600, 10) == (0, 0)
+    assert machine.pass_by(0.2, 2000) == (1, 0)
+
+
+def test_a_child_looks_though_another_thread_looked_when_it_was_made():
+    machine = Machine()
+    assert machine.pass_by(0.2, 2000) == (1, 0)
+    machine.spinning._lock.acquire()
+    machine.count = 0  # a child has its own
+    machine.spinning.begin()
+    assert machine.pass_by(0.2, 2000) == (2, 0)
+
+
+def test_an_interpreter_that_ends_has_no_team_and_makes_none():
+    machine = Machine()
+    assert machine.pass_by(0.2, 2000) == (1, 0)
+    machine.spinning.stop()
+    assert (machine.made, machine.ended) == (1, 1)
+    assert machine.pass_by(0.2, 2000) == (1, 1)
+
+
+@needs_gcc
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_a_team_asks_for_its_threads_first(most, monkeypatch):
+    begun, made, start = [], [], threading.Thread.start
+
+    def limited(thread):
+        if len(begun) == most:
+            no_thread()
+        begun.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    monkeypatch.setattr(_spinning, "outnumber_cores", made.append)
+    with pytest.raises(RuntimeError):
+        _spinning.Team()
+    assert len(begun) == most and not made
+    assert not any(thread.is_alive() for thread in begun)
+
+
 def no_thread():
     """Fail as `Thread.start` does where the system has no thread left."""
     raise RuntimeError("can't start new thread")
@@ -101,6 +157,7 @@ def printed(code, **variables):
         capture_output=True,
         text=True,
         check=True,
+        timeout=100,
     )
     return run.stdout.split()
 
@@ -125,6 +182,35 @@ def test_threads_of_a_team_end_with_it():
         team.end()
         print(seen(before))
     """) == ["True", "True"]
+
+
+@needs_gcc
+def test_one_thread_has_no_team():
+    found = """
+        from fastimpl import _spinning
+        team = _spinning._team()
+        print(team is None)
+    """
+    assert printed(found, OMP_NUM_THREADS="1") == ["True"]
+    assert printed(found, OMP_NUM_THREADS="2") == ["False"]
+
+
+@needs_gcc
+@pytest.mark.parametrize("busy", [0, 10**9])
+def test_a_finalizer_may_look_while_the_interpreter_ends(busy):
+    assert printed(f"""
+        from fastimpl import _spinning
+        one = _spinning._spinning
+        one._team = None if {busy} else _spinning.Team()
+
+        class Last:
+            def __del__(self):
+                one._time, one._calm, one._pushed = one._time - 1, 99, lambda: {busy}
+                one.look()
+                print("ended", flush=True)
+
+        last = Last()
+    """) == ["ended"]
 
 
 ACTS = """
