@@ -125,5 +125,6 @@ def check_gradients(loss, weights, gradients):
 
 def bits(state):
     """Return the bytes of all that a run goes on from."""
-    groups = (state.weights, state.m, state.v, state.best_weights, state.cache.state_dict())
+    cache = {} if state.cache is None else state.cache.state_dict()
+    groups = (state.weights, state.m, state.v, state.best_weights, cache)
     return tuple(W.tobytes() for group in groups for W in group.values())

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from dense_histories import bits
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,8 +15,6 @@ from strategies import (
     graphs,
     power_law_graph,
 )
-from threadpoolctl import threadpool_limits
-from tiny_data import tiny_dataset
 from typed_data import write_typed
 
 import fastimpl
@@ -40,16 +39,6 @@ def config_of(model="sage", **options):
 
 def full(model, **options):
     return config_from({"method": "full", "model": model, "hidden": 8, "rng": 6, **options})
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
-
-
-def bits(state):
-    groups = (state.weights, state.m, state.v, state.best_weights)
-    return tuple(W.tobytes() for group in groups for W in group.values())
 
 
 def subgraphs(gnn, dataset, config, count):
@@ -232,12 +221,6 @@ def test_clusters_of_a_typed_graph_keep_its_types(gnn, tmp_path):
     assert_array_equal(sub.graph.node_types, graph.node_types[sub.nodes])
 
 
-@EACH
-def test_the_loss_falls(gnn, dataset, model):
-    losses = [r.loss for r in gnn.train(dataset, config_of(model, epochs=12, lr=0.02)).history]
-    assert losses[-1] < 0.9 * losses[0]
-
-
 @pytest.mark.parametrize("model", ["sage", "gcn"])
 def test_it_learns_communities(model):
     """Far better than without the graph, which reaches 0.60 of the test nodes."""
@@ -262,48 +245,11 @@ def test_an_epoch_ends_with_its_clusters(gnn, dataset):
             assert trainer.state.iterations == 3 * epoch
 
 
-@EACH
-def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model):
-    large = gnn is fastimpl
-    data = communities(0) if large else dataset
-    options = {"hidden": 64, "epochs": 1} if large else {"epochs": 2}
-    results = set()
-    for pool, background, threads in [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1)]:
-        config = config_of(model, pool=pool, background=background, **options)
-        with threadpool_limits(threads):
-            result = gnn.train(data, config)
-        results.add((bits(result.state), tuple(r[:4] for r in result.history)))
-    assert len(results) == 1
-
-
 def test_both_packages_have_the_same_batches(dataset):
     both = (subgraphs(gnn, dataset, config_of(), 4) for gnn in (refimpl, fastimpl))
     for a, b in zip(*both, strict=True):
         assert_array_equal(a.nodes, b.nodes)
         assert_array_equal(a.graph.indices, b.graph.indices)
-
-
-def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
-    config = config_of("sage", dropout=0.2)
-    with gnn.make_trainer(dataset, config) as whole, gnn.make_trainer(dataset, config) as first:
-        losses = [whole.step()[0] for _ in range(9)]
-        for _ in range(5):
-            first.step()
-        with gnn.make_trainer(dataset, config, first.state) as second:
-            assert [second.step()[0] for _ in range(4)] == losses[5:]
-            assert bits(second.state) == bits(whole.state)
-
-
-def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path):
-    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
-    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    config = config_of("gcn", background=True)
-    with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
-        for _ in range(4):
-            loss = bad.step().loss
-            assert np.isfinite(loss)
-            assert loss == good.step().loss
-        assert bits(bad.state) == bits(good.state)
 
 
 def test_settings_that_do_not_fit_are_refused(gnn, dataset):

@@ -19,9 +19,8 @@ PARTS = ["sampling", "aggregation", "weights", "other", "whole iteration"]
 
 
 @pytest.fixture
-def compare(tmp_path, capfd):
+def compare(folder, tmp_path, capfd):
     """Run `compare` on the tiny data; return (status, stdout, stderr, JSON)."""
-    folder = write_graphsaint(tmp_path / "tiny")
 
     def compare(*options):
         out = tmp_path / "table.json"
@@ -98,13 +97,32 @@ def test_other_settings(compare, options):
         assert result["parts"]["sampling"]["speedup"] is None
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_what_every_method_samples_is_compared(compare, method):
-    few = {"cluster": ("--clusters", "6"), "prepropagation": ("--model", "sign")}.get(method, ())
-    size = ("--batch-size", "40") if "batch_size" in settings_of(METHODS[method]) else ()
-    status, stdout, _, result = compare("--rounds", "2", "--method", method, *few, *size)
-    assert (status, result["iterations"]) == (0, 4)
+WORDS = {
+    "cluster": "--clusters 6",
+    "layer": "--batch-size 40",
+    "neighbor": "--batch-size 22 --fanouts 4,3",
+    "fresh": "--batch-size 22 --fanouts 4,3 --t-stale 200 --buffer 6000",
+}
+MODELS = {
+    "prepropagation": ["sign"],
+    **dict.fromkeys(("graph", "layer", "full"), ["sage", "gcn", "mixhop", "gat", "mlp"]),
+    **dict.fromkeys(("neighbor", "fresh"), ["sage", "gcn", "gat"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "model"),
+    [(method, model) for method in METHODS for model in MODELS.get(method, ["sage"])],
+)
+def test_what_every_method_samples_is_compared(compare, method, model):
+    words = ["--method", method, "--model", model, "--dropout", "0.2", "--dtype", "float64"]
+    size = "--batch-size 40" if "batch_size" in settings_of(METHODS[method]) else ""
+    status, stdout, _, result = compare("--rounds", "4", *words, *WORDS.get(method, size).split())
+    assert (status, result["iterations"]) == (0, 8)
     assert (result["same_subgraphs"], result["agree"]) == (True, True)
+    if method in ("neighbor", "fresh"):
+        assert result["same_loads"] is True
+        assert "counts of rows loaded and cached identical: yes" in stdout
     unused = {"impl", "epochs", "background", "workers", "features_in", "half_features"}
     assert not unused & result["settings"].keys()
     assert result["settings"]["method"] == method
@@ -117,14 +135,58 @@ def test_no_file_unless_asked(tmp_path, monkeypatch, capsys):
     assert [path.name for path in tmp_path.iterdir()] == ["tiny"]
 
 
-def test_other_subgraphs_are_found(compare, monkeypatch):
-    def other_seed(graph, sampler, rng, first, count, draw=fastimpl.sample_many):
-        return draw(graph, sampler, rng + 1, first, count)
+OTHER = {  # what draws: a change of its seed, and a method that calls it
+    "sample_many": (lambda own, g, sampler, rng, *more: own(g, sampler, rng + 1, *more), ""),
+    "layer_sample": (
+        lambda own, g, roots, fanouts, key: own(g, roots, fanouts, key + 1),
+        "--method layer --batch-size 40 --fanouts 2,2",
+    ),
+    "sample_mfg": (
+        lambda own, *args, seed, **more: own(*args, seed=seed + 1, **more),
+        "--method neighbor --batch-size 22 --fanouts 4,3",
+    ),
+}
 
-    monkeypatch.setattr(fastimpl, "sample_many", other_seed)
-    status, stdout, _, result = compare("--rounds", "1")
+
+@pytest.mark.parametrize("name", OTHER)
+def test_other_subgraphs_are_found(compare, monkeypatch, name):
+    (change, words), own = OTHER[name], getattr(fastimpl, name)
+    monkeypatch.setattr(fastimpl, name, lambda *args, **more: change(own, *args, **more))
+    status, stdout, _, result = compare("--rounds", "1", *words.split())
     assert status == 1
     assert result["same_subgraphs"] is False
+    assert "subgraphs identical: NO" in stdout
+
+
+NORMALISED = ("--rounds", "1", "--normalize", "both", "--coverage", "6")
+
+
+def test_what_normalisation_costs_is_shown_once(compare):
+    status, stdout, _, result = compare(*NORMALISED)
+    assert status == 0
+    once = result["normalization"]
+    assert once["same_counts"] is True
+    assert "normalization" not in result["parts"]
+    (line,) = [line for line in stdout.splitlines() if line.startswith("normalization, once")]
+    assert f"{once['refimpl_ms']:.3f}" in line
+    assert f"{once['fastimpl_ms']:.3f}" in line
+    assert once["speedup"] == pytest.approx(once["refimpl_ms"] / once["fastimpl_ms"])
+    assert f"counts of {once['subgraphs']} subgraphs identical: yes" in stdout
+    status, stdout, _, result = compare("--rounds", "1")
+    assert (status, result["normalization"]) == (0, None)
+    assert "normalization" not in stdout
+
+
+def test_other_counts_are_found(compare, monkeypatch):
+    def one_more(graph, sampler, rng, *, coverage, pool, estimate=fastimpl.estimate_counts):
+        counts = estimate(graph, sampler, rng, coverage=coverage, pool=pool)
+        counts.edges[-1] += 1
+        return counts
+
+    monkeypatch.setattr(fastimpl, "estimate_counts", one_more)
+    status, stdout, _, result = compare(*NORMALISED)
+    assert status == 1
+    assert (result["normalization"]["same_counts"], result["agree"]) == (False, False)
     assert "subgraphs identical: NO" in stdout
 
 
@@ -179,8 +241,7 @@ def test_interrupted(compare, monkeypatch):
     assert (status, stderr, result) == (130, "minibatch-gnn: interrupted\n", None)
 
 
-def test_an_out_file_that_cannot_be_written(tmp_path, capfd):
-    folder = write_graphsaint(tmp_path / "tiny")
+def test_an_out_file_that_cannot_be_written(folder, tmp_path, capfd):
     out = tmp_path / "no" / "such" / "table.json"
     assert main(["compare", "--data", str(folder), "--rounds", "1", "--out", str(out)]) == 2
     assert str(out.parent) in capfd.readouterr().err

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from comparison import threads
 from fresh_cases import (
     COUNTED,
     LAYERS,
@@ -17,7 +16,6 @@ from fresh_cases import (
 from numpy.testing import assert_allclose, assert_array_equal
 from oracles import differences
 from strategies import dataset_on
-from tiny_data import tiny_dataset
 
 import refimpl
 from refimpl.lab.training.methods.base import LoadCounts
@@ -27,11 +25,6 @@ pytestmark = pytest.mark.runs
 
 EACH_MODEL = pytest.mark.parametrize("model", sorted(LAYERS))
 LIVE_HITS = "no live row was read from the cache: this shows nothing"
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
 
 
 # A cache of what would be computed anyway.
@@ -226,41 +219,11 @@ def test_evaluation_reads_no_cache(gnn, dataset):
         assert trainer_without.scores(trainer.state.weights, *parts) == want
 
 
-# What never changes a result.
-
-
-@pytest.mark.parametrize("method", ["fresh", "neighbor"])
-def test_workers_change_no_bit(gnn, dataset, method):
-    """Two epochs, losses and weights."""
-    runs = []
-    for workers in (0, 1, 2, 4):
-        with watched(gnn, dataset, config_of(method, workers=workers, dropout=0.2)) as trainer:
-            runs.append((trajectory(trainer, 12), trainer.counts_of_epoch))
-    assert runs[1:] == runs[:-1]
-
-
-@EACH_MODEL
-def test_threads_change_no_bit(gnn, dataset, model):
-    runs = []
-    for count in (1, 2, 5):
-        with threads(count), watched(gnn, dataset, config_of(model=model)) as trainer:
-            runs.append((trajectory(trainer, 8), trainer.counts_of_epoch))
-    assert runs[1:] == runs[:-1]
-    assert runs[0][1].hits
-
-
-def test_a_run_goes_on_from_its_own_state(gnn, dataset):
-    """The state of a run holds its cache: what goes on has the same bits as what never stopped."""
-    config = config_of(hotness="degree", buffer=8 * 12 * 100, t_stale=6)
-    with watched(gnn, dataset, config) as whole:
-        want = trajectory(whole, 9)
-    with watched(gnn, dataset, config, 5) as first:
+def test_a_cache_is_refused_where_there_is_none(gnn, dataset):
+    with watched(gnn, dataset, config_of(), 1) as trainer:
         pass
-    with Watched(gnn, dataset, config, first.state) as second:
-        assert trajectory(second, 4) == want[5:]
-        assert second.live_hits(2), LIVE_HITS
     with pytest.raises(ValueError, match="state.cache must be None"):
-        Watched(gnn, dataset, config_of("neighbor"), second.state)
+        Watched(gnn, dataset, config_of("neighbor"), trainer.state)
 
 
 # Settings.
@@ -306,6 +269,7 @@ def test_settings_of_the_policy_reach_it(gnn, dataset):
         ("sample_mode", "labor"),
         ("sample_mode", "labor_exact"),
         ("sample_mode", "labor_1"),
+        ("sample_mode", "labor_2"),
         ("batch_dependency", 4),
     ):
         options = {name: value, "p_grad": 0.5}

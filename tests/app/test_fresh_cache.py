@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from fresh_cases import Watched, config_of, counted_step, trajectory, watched
 from numpy.testing import assert_array_equal
-from tiny_data import tiny_dataset
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
 
 
 def predicted(cache, trainer, i):

@@ -7,7 +7,6 @@ import pytest
 import scipy.sparse as sp
 from fresh_cases import LAYERS, config_of, trajectory, watched
 from numpy.testing import assert_allclose, assert_array_equal
-from tiny_data import tiny_dataset
 
 import refimpl
 from refimpl.lab.training.stack import Stack
@@ -16,11 +15,6 @@ pytestmark = pytest.mark.runs
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 STEPS = 9
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
 
 
 # Neighbour sampling.

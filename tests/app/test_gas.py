@@ -1,10 +1,9 @@
-"""GNNAutoScale against dense algebra; its batches; histories in checkpoints."""
+"""GNNAutoScale and GraphFM against dense algebra; their batches; histories in checkpoints."""
 
 import numpy as np
 import pytest
 from dense_histories import (
     ISOLATED,
-    bits,
     check_gradients,
     copied,
     last_gradients,
@@ -17,12 +16,8 @@ from dense_histories import (
     small_dataset,
     weights_of,
 )
-from threadpoolctl import threadpool_limits
-from tiny_data import tiny_dataset
 
-import fastimpl
 import refimpl
-from refimpl.lab.data.communities import communities
 from refimpl.lab.training.config import config_from
 from refimpl.lab.training.methods.cluster import ClusterOrder, grow_clusters
 from refimpl.lab.training.methods.gas import Histories, neighborhood, neighborhoods_ahead
@@ -43,6 +38,13 @@ CASES = [
 ]
 
 
+METHODS = pytest.mark.parametrize(
+    "own",
+    [{}, {"method": "graphfm", "beta": 0.3}, {"method": "graphfm", "beta": 1.0}],
+    ids=["gas", "graphfm", "graphfm without memory"],
+)
+
+
 def config_of(model="sage", **options):
     usual = {"method": "gas", "hidden": 6, "rng": 6, "batch_size": 10, "lr": 0.05}
     return config_from({**usual, "model": model, **options})
@@ -58,75 +60,74 @@ def clusters(n=36, k=5):
     return np.random.default_rng(1).integers(0, k, n)
 
 
-class Dense:
-    """One iteration of GNNAutoScale, on arrays of all nodes."""
+def dense_pass(gnn, dataset, config, weights, batch, histories, iteration):
+    """Return the loss of an iteration, and the histories afterwards, on arrays of all nodes.
 
-    def __init__(self, gnn, dataset, config):
-        self.gnn, self.config = gnn, config
-        self.A = pattern(dataset.train_graph)
-        self.degrees = self.A.sum(axis=1)
-        self.M = matrix(config.model.name, self.A, self.degrees)
-        self.X, self.Y = dataset.inputs(dataset.train), dataset.targets(dataset.train)
-        self.iteration = 0
+    GraphFM moves the rows around the batch, too; GNNAutoScale does not.
+    """
+    A, beta = pattern(dataset.train_graph), getattr(config.method, "beta", 0)
+    degrees, inside = A.sum(axis=1), np.isin(np.arange(len(A)), batch)
+    M = matrix(config.model.name, A, degrees)
+    M_inside = matrix(config.model.name, A & inside, degrees)
+    around = (A & inside).any(axis=1) & ~inside
+    Z, histories = dataset.inputs(dataset.train), histories.copy()
+    for number in range(config.layers):
+        W = weights_of(weights, f"layer{number + 1}")
+        Z = Z * mask(gnn, config, *Z.shape, number, iteration)
+        H = layer(config.model.name, M, W, Z)
+        if number + 1 < config.layers:
+            partial = layer(config.model.name, M_inside, W, Z).real
+            known = histories[number]
+            known[around] = (1 - beta) * known[around] + beta * partial[around]
+            known[batch] = H[batch].real
+            Z = known.astype(H.dtype)
+            Z[batch] = H[batch]
+    last = mask(gnn, config, *H.shape, config.layers, iteration)[batch]
+    Y = dataset.targets(dataset.train)[batch]
+    return mean_loss(logits(config, weights, H[batch], last), Y), histories
 
-    def mask(self, number, width):
-        return mask(self.gnn, self.config, len(self.X), width, number, self.iteration)
 
-    def forward(self, weights, batch, histories):
-        """Return the loss, and the histories afterwards."""
-        Z, histories = self.X, histories.copy()
-        for number in range(self.config.layers):
-            W = weights_of(weights, f"layer{number + 1}")
-            H = layer(self.config.model.name, self.M, W, Z * self.mask(number, Z.shape[1]))
-            if number + 1 < self.config.layers:
-                histories[number, batch] = H[batch].real
-                Z = histories[number].astype(H.dtype)
-                Z[batch] = H[batch]
-        last = self.mask(self.config.layers, H.shape[1])[batch]
-        return mean_loss(logits(self.config, weights, H[batch], last), self.Y[batch]), histories
+def check_steps(trainer, dense):
+    """Assert that 10 steps give dense(i, weights, histories): losses, gradients and histories.
 
-
-@pytest.mark.parametrize(("model", "options"), CASES)
-def test_every_step_in_dense_algebra(gnn, dataset, model, options):
-    """Losses, gradients and histories of two epochs."""
-    config = config_of(model, partition=clusters(), **options)
-    trainer = gnn.make_trainer(dataset, config)
-    dense, state = Dense(gnn, dataset, config), trainer.state
-    order = ClusterOrder(gnn, clusters(), config.rng)
-    assert state.cache.rows.shape == (config.layers - 1, 36, 6)
+    Return the numbers of their nodes.
+    """
+    state, nodes = trainer.state, []
+    assert state.cache.rows.shape == (trainer.config.layers - 1, 36, 6)
     assert not state.cache.rows.any()
-    for dense.iteration in range(10):
-        batch = order.nodes(dense.iteration)
+    for i in range(10):
         W, m, before = copied(state.weights), copied(state.m), state.cache.rows.copy()
         step = trainer.step()
-        expected, after = dense.forward(W, batch, before)
-        assert step.nodes == len(batch)
-        assert step.loss == pytest.approx(expected, rel=1e-12)
-        np.testing.assert_allclose(state.cache.rows, after, rtol=1e-11, atol=1e-14)
+        expected, after = dense(i, W, before)
+        nodes.append(step.nodes)
+        assert step.loss == pytest.approx(expected.real, rel=1e-12)
+        np.testing.assert_allclose(state.cache.rows, after, rtol=1e-10, atol=1e-13)
         gradients = last_gradients(m, state.m)
-        check_gradients(lambda W, b=batch, h=before: dense.forward(W, b, h)[0], W, gradients)
-    assert config.layers == 1 or np.all(state.cache.rows.any(axis=(0, 2)))
+        check_gradients(lambda W, i=i, h=before: dense(i, W, h)[0], W, gradients)
+    return nodes
 
 
-@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
-def test_one_cluster_is_full_batch_training(gnn, dataset, model):
-    """Nothing is outside the batch."""
-    one = config_of(model, batch_size=36, epochs=4, layers=3)
-    full = refimpl.TrainConfig(model, method="full", hidden=6, rng=6, lr=0.05, epochs=4, layers=3)
-    a, b = gnn.train(dataset, one), gnn.train(dataset, full)
-    assert a.iterations == b.iterations == 4
-    for record, other in zip(a.history, b.history, strict=True):
-        assert record.loss == pytest.approx(other.loss, rel=1e-9)
-    for name, W in a.state.weights.items():
-        np.testing.assert_allclose(W, b.state.weights[name], rtol=0, atol=1e-8)
+@METHODS
+@pytest.mark.parametrize(("model", "options"), CASES)
+def test_every_step_in_dense_algebra(gnn, dataset, model, options, own):
+    """Two epochs."""
+    config = config_of(model, partition=clusters(), **own, **options)
+    order = ClusterOrder(gnn, clusters(), config.rng)
+
+    def dense(i, W, histories):
+        return dense_pass(gnn, dataset, config, W, order.nodes(i), histories, i)
+
+    trainer = gnn.make_trainer(dataset, config)
+    assert check_steps(trainer, dense) == [len(order.nodes(i)) for i in range(10)]
+    assert config.layers == 1 or np.all(trainer.state.cache.rows.any(axis=(0, 2)))
 
 
-def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
-    """All others are poisoned: they are neither used nor changed."""
-    config = config_of(layers=3)
+@METHODS
+def test_only_histories_next_to_the_batch_are_read(gnn, dataset, own):
+    """All others are poisoned: they are neither used nor changed. GraphFM moves the read ones."""
     batch = np.arange(4, 9)
     near = neighborhood(dataset.train_graph, batch).nodes
-    trainer = gnn.make_trainer(dataset, config)
+    trainer = gnn.make_trainer(dataset, config_of(layers=3, **own))
     trainer.iterations.passes = neighborhoods_ahead(trainer.run, iter([batch]))
     rows = trainer.state.cache.rows
     far = np.setdiff1d(np.arange(36), near)
@@ -136,20 +137,22 @@ def test_only_histories_next_to_the_batch_are_read(gnn, dataset):
     assert np.isfinite(loss)
     assert np.isnan(rows[:, far]).all()
     assert np.isfinite(rows[:, near]).all()
-    assert rows[:, batch].any()
-    assert not rows[:, np.setdiff1d(near, batch)].any()
+    assert np.all(rows[:, batch].any(axis=(0, 2)))
+    moved = rows[:, np.setdiff1d(near, batch)].any(axis=(0, 2))
+    assert moved.all() if own else not moved.any()
 
 
+@METHODS
 @pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
-def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model):
+def test_a_batch_of_nodes_without_neighbors(gnn, dataset, model, own):
     """They have their own rows alone."""
-    config = config_of(model, layers=2)
+    config = config_of(model, layers=2, **own)
     trainer, batch = gnn.make_trainer(dataset, config), np.array(ISOLATED, np.int32)
     trainer.iterations.passes = neighborhoods_ahead(trainer.run, iter([batch]))
-    W, dense = copied(trainer.state.weights), Dense(gnn, dataset, config)
+    W = copied(trainer.state.weights)
     step = trainer.step()
     assert step.nodes == 3
-    expected, after = dense.forward(W, batch, np.zeros((1, 36, 6)))
+    expected, after = dense_pass(gnn, dataset, config, W, batch, np.zeros((1, 36, 6)), 0)
     assert step.loss == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(trainer.state.cache.rows, after, rtol=1e-12)
 
@@ -266,65 +269,7 @@ def test_evaluation_reads_no_histories(gnn, dataset):
     assert scores == plain.scores(trainer.state.weights, dataset.train, dataset.val)
 
 
-@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
-def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model):
-    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
-    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    config = config_of(model, batch_size=40)
-    bad, good = (gnn.make_trainer(data, config) for data in (poisoned, clean))
-    for _ in range(6):
-        loss = bad.step().loss
-        assert np.isfinite(loss)
-        assert loss == good.step().loss
-    assert bits(bad.state) == bits(good.state)
-
-
-@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
-def test_the_loss_falls(gnn, tmp_path, model):
-    data = tiny_dataset(tmp_path)
-    history = gnn.train(data, config_of(model, batch_size=40, epochs=12, lr=0.02)).history
-    assert history[-1].loss < 0.9 * history[0].loss
-
-
 # The same bits.
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("model", ["sage", "gcn", "gat"])
-def test_weights_and_histories_do_not_depend_on_threads(gnn, tmp_path, model, dtype):
-    large = gnn is fastimpl
-    data = communities(0, dtype=dtype) if large else tiny_dataset(tmp_path, dtype)
-    options = {"hidden": 32, "batch_size": 2048, "epochs": 1} if large else {"epochs": 2}
-    results = set()
-    for threads in (1, 2, 5):
-        with threadpool_limits(threads):
-            results.add(bits(gnn.train(data, config_of(model, **options)).state))
-    assert len(results) == 1
-
-
-@pytest.mark.parametrize(("model", "options"), CASES)
-def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, model, options):
-    whole = gnn.train(dataset, config_of(model, epochs=3, **options))
-    part = gnn.train(dataset, config_of(model, epochs=1, **options))
-    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", part.state, {})
-    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
-    last = gnn.train(dataset, config_of(model, epochs=3, **options), state=state)
-    assert bits(last.state) == bits(whole.state)
-    assert [r[:4] for r in last.history] == [r[:4] for r in whole.history]
-    assert last.state.loads == whole.state.loads
-    assert (last.test_f1, last.best_epoch) == (whole.test_f1, whole.best_epoch)
-
-
-def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset):
-    config = config_of(layers=3, dropout=0.2)
-    whole, first = gnn.make_trainer(dataset, config), gnn.make_trainer(dataset, config)
-    losses = [whole.step()[0] for _ in range(9)]
-    for _ in range(5):
-        first.step()
-    second = gnn.make_trainer(dataset, config, first.state)
-    assert second.state.cache is first.state.cache
-    assert [second.step()[0] for _ in range(4)] == losses[5:]
-    assert bits(second.state) == bits(whole.state)
 
 
 def test_histories_of_another_model_are_refused(gnn, dataset):

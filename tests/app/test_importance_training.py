@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from minibatches import next_minibatch
 from numpy.testing import assert_allclose, assert_array_equal
-from threadpoolctl import threadpool_limits
-from tiny_data import tiny_dataset
+from test_models_train import check_differences
 
 import fastimpl
 import refimpl
@@ -27,16 +26,6 @@ def config_of(model, method, **options):
     """Return a small TrainConfig, with batches of 40 of the 130 nodes."""
     few = {"batch_size": 40, "layer_sizes": (30, 50), "hidden": 8, "rng": 6}
     return config_from({"model": model, "method": method, **few, **options})
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
-
-
-def bits(state):
-    groups = (state.weights, state.m, state.v, state.best_weights)
-    return tuple(W.tobytes() for group in groups for W in group.values())
 
 
 @EACH
@@ -91,33 +80,7 @@ def test_the_key_of_a_batch_is_its_place_in_its_epoch(gnn, dataset, model, metho
 @pytest.mark.parametrize("options", [{}, ALL_OPTIONS], ids=["plain", "all"])
 @EACH
 def test_gradients_are_differences_of_the_loss(gnn, dataset, model, method, options):
-    with gnn.make_trainer(dataset, config_of(model, method, **options)) as trainer:
-        operands, X, Y, weights_of_nodes = next_minibatch(trainer)
-        stack = trainer.stack
-        rng = np.random.default_rng(3)
-        weights = {
-            name: W + 0.1 * rng.normal(size=W.shape) for name, W in trainer.state.weights.items()
-        }
-
-    def loss(weights):
-        logits, kept = stack.forward(weights, operands, X, 5)
-        return stack.loss(logits, Y, weights_of_nodes), kept
-
-    at, kept = loss(weights)
-    gradients = stack.gradients(weights, operands, kept, at.gradient)
-    largest = max(np.abs(g).max(initial=0) for g in gradients.values())
-    for name, W in weights.items():
-        way, h = rng.normal(size=W.shape), 1e-6
-        up, down = (loss({**weights, name: W + sign * h * way})[0].value for sign in (1, -1))
-        slope = (gradients[name] * way).sum()
-        assert abs((up - down) / (2 * h) - slope) < 2e-6 * largest * W.size, name
-
-
-@EACH
-def test_the_loss_falls(gnn, dataset, model, method):
-    config = config_of(model, method, epochs=16, lr=0.02)
-    losses = [record.loss for record in gnn.train(dataset, config).history]
-    assert losses[-1] < 0.9 * losses[0]
+    check_differences(gnn, dataset, config_of(model, method, **options))
 
 
 @EACH
@@ -125,55 +88,6 @@ def test_it_learns_communities(model, method):
     """Better than without the graph, which reaches 0.60 of the test nodes."""
     config = refimpl.TrainConfig(method=method, model=model, hidden=64, epochs=8)
     assert fastimpl.train(communities(0), config).test_f1 > 0.7
-
-
-@EACH
-def test_weights_do_not_depend_on_pool_thread_or_threads(gnn, dataset, model, method):
-    large = gnn is fastimpl
-    data = communities(0) if large else dataset
-    big = {"hidden": 64, "epochs": 1, "batch_size": 1024, "layer_sizes": (800, 800)}
-    results = set()
-    for pool, background, threads in [(1, False, 1), (2, True, 2), (5, False, 5), (5, True, 1)]:
-        options = {"pool": pool, "background": background}
-        config = config_of(model, method, **options, **(big if large else {"epochs": 2}))
-        with threadpool_limits(threads):
-            result = gnn.train(data, config)
-        results.add((bits(result.state), tuple(r[:4] for r in result.history)))
-    assert len(results) == 1
-
-
-@EACH
-def test_both_packages_train_alike(dataset, model, method):
-    """The samples are the same bits; weights differ by the rounding of dense products."""
-    config = config_of(model, method, epochs=3)
-    a, b = (gnn.train(dataset, config).weights for gnn in (refimpl, fastimpl))
-    for name, W in a.items():
-        assert_allclose(b[name], W, rtol=0, atol=1e-9)
-
-
-@EACH
-def test_a_run_goes_on_in_the_middle_of_an_epoch(gnn, dataset, model, method):
-    config = config_of(model, method, dropout=0.2)
-    with gnn.make_trainer(dataset, config) as whole, gnn.make_trainer(dataset, config) as first:
-        losses = [whole.step()[0] for _ in range(9)]
-        for _ in range(5):
-            first.step()
-        with gnn.make_trainer(dataset, config, first.state) as second:
-            assert [second.step()[0] for _ in range(4)] == losses[5:]
-            assert bits(second.state) == bits(whole.state)
-
-
-@EACH
-def test_training_never_sees_validation_or_test_nodes(gnn, tmp_path, model, method):
-    poisoned, clean = (tiny_dataset(tmp_path) for _ in range(2))
-    poisoned.features[np.concatenate([poisoned.val, poisoned.test])] = np.nan
-    config = config_of(model, method, background=True)
-    with gnn.make_trainer(poisoned, config) as bad, gnn.make_trainer(clean, config) as good:
-        for _ in range(4):
-            loss = bad.step().loss
-            assert np.isfinite(loss)
-            assert loss == good.step().loss
-        assert bits(bad.state) == bits(good.state)
 
 
 @EACH

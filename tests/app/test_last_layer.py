@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from tiny_data import tiny_dataset
 
 import fastimpl
 import refimpl
@@ -43,11 +42,6 @@ MODELS = {
 def config_of(method, **options):
     common = {"method": method, "classifier": "layer", "hidden": 8, "rng": 6}
     return config_from({**common, **options})
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
 
 
 def first_step(gnn, dataset, config, weights=None):
@@ -268,17 +262,3 @@ def test_fresh_without_hits_is_neighbor_sampling(gnn, dataset):
                     trainer.step()
             ends.append({name: W.tobytes() for name, W in trainer.state.weights.items()})
         assert (ends[0] == ends[1]) == (p_grad == 0.0)
-
-
-def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path):
-    config = config_of("fresh", model="gat", batch_size=40, dropout=0.2, **MODELS["gat"])
-    with gnn.make_trainer(dataset, config) as trainer:
-        trainer.epoch()
-        gnn.lab.training.save_checkpoint(tmp_path / "c.npz", trainer.state, config.flat())
-        trainer.epoch()
-        want = trainer.state.weights
-    state, settings = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
-    assert config_from(settings) == config
-    with gnn.make_trainer(dataset, config_from(settings), state) as trainer:
-        trainer.epoch()
-    assert all(W.tobytes() == want[name].tobytes() for name, W in trainer.state.weights.items())

@@ -2,25 +2,12 @@
 
 import pytest
 from fresh_cases import LAYERS, config_of
-from tiny_data import tiny_dataset
-from typed_data import write_typed
 
-from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.training import undrawn
 
 pytestmark = pytest.mark.runs
 
 STEPS = 14
-
-
-@pytest.fixture(scope="module")
-def dataset(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"), "float64")
-
-
-@pytest.fixture(scope="module")
-def typed(tmp_path_factory):
-    return load_dataset(write_typed(tmp_path_factory.mktemp("typed")), dtype="float64")
 
 
 def trained(gnn, dataset, state=None, steps=STEPS, **options):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import softmax
-from tiny_data import CLASSES, FEATURES, write_graphsaint
+from tiny_data import CLASSES, FEATURES
 from trained_models import KINDS, same_model, trained
 
 import refimpl
@@ -23,26 +23,10 @@ HOW |= {"workers_a_step", "partition", "shuffle", "bfloat16"}
 COMMON = {"model", "layers", "hidden", "bias", "classifier", "row_l2", "classifier_relu"}
 
 
-@pytest.fixture(scope="session", params=["single", "multi"])
-def folder(request, tmp_path_factory):
-    several = request.param == "multi"
-    return write_graphsaint(tmp_path_factory.mktemp("data") / request.param, several)
-
-
-@pytest.fixture(scope="session")
-def single(tmp_path_factory):
-    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
-
-
-@pytest.fixture(scope="session")
-def model(gnn, folder):
-    return trained(gnn, load_dataset(folder, dtype="float64"))
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-def test_saved_and_loaded(gnn, folder, tmp_path, options, dtype):
-    data = load_dataset(folder, dtype=dtype)
+def test_saved_and_loaded(gnn, either, tmp_path, options, dtype):
+    data = load_dataset(either, dtype=dtype)
     model = trained(gnn, data, **options)
     gnn.save_model(tmp_path / "m.npz", model)
     loaded = gnn.load_model(str(tmp_path / "m.npz"))
@@ -122,8 +106,8 @@ def test_weights_from_elsewhere_and_without_scaling(gnn, tmp_path):
     assert same_model(gnn.load_model(tmp_path / "again.npz"), model)
 
 
-def test_a_model_cannot_be_changed_from_outside(gnn, single):
-    data = load_dataset(single)
+def test_a_model_cannot_be_changed_from_outside(gnn, folder):
+    data = load_dataset(folder)
     config = TrainConfig(hidden=8, epochs=1)
     weights = gnn.train(data, config).weights
     model = TrainedModel.trained(data, config, weights)
@@ -162,8 +146,8 @@ def test_truncated_file(model, tmp_path, keep):
         load_model(path)
 
 
-def test_a_changed_byte_is_seen_or_changes_nothing(single, tmp_path):
-    model = trained(refimpl, load_dataset(single), hidden=2, layers=1, epochs=0)
+def test_a_changed_byte_is_seen_or_changes_nothing(folder, tmp_path):
+    model = trained(refimpl, load_dataset(folder), hidden=2, layers=1, epochs=0)
     path = tmp_path / "m.npz"
     save_model(path, model)
     whole, seen = path.read_bytes(), 0

@@ -11,34 +11,10 @@ from tiny_data import CLASSES, FEATURES, NODES, write_graphsaint
 from trained_models import KINDS, raw, trained
 
 import refimpl
-from refimpl import TrainedModel, load_dataset, save_model
+from refimpl import TrainedModel, load_dataset
 from refimpl.lab.apps.cli import main
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture(scope="session", params=["single", "multi"])
-def folder(request, tmp_path_factory):
-    several = request.param == "multi"
-    return write_graphsaint(tmp_path_factory.mktemp("data") / request.param, several)
-
-
-@pytest.fixture(scope="session")
-def single(tmp_path_factory):
-    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
-
-
-@pytest.fixture(scope="session")
-def model(gnn, folder):
-    return trained(gnn, load_dataset(folder, dtype="float64"))
-
-
-@pytest.fixture(scope="session")
-def tiny_model(single, tmp_path_factory):
-    """The file of a model of the tiny data set."""
-    path = tmp_path_factory.mktemp("model") / "m.npz"
-    save_model(path, trained(refimpl, load_dataset(single)))
-    return path
 
 
 def forward_by_hand(model, graph, X):
@@ -50,13 +26,13 @@ def forward_by_hand(model, graph, X):
     return X, X @ model.weights["classifier.W"]
 
 
-def test_predictions_from_their_definition(gnn, folder, model):
-    data = load_dataset(folder)
-    train = raw(folder)[data.train]
-    X = (raw(folder) - train.mean(axis=0)) / train.std(axis=0)
+def test_predictions_from_their_definition(gnn, either, model):
+    data = load_dataset(either)
+    train = raw(either)[data.train]
+    X = (raw(either) - train.mean(axis=0)) / train.std(axis=0)
     embeddings, logits = forward_by_hand(model, data.graph, X)
     got = {
-        what: gnn.predict(model, data.graph, raw(folder), what=what)
+        what: gnn.predict(model, data.graph, raw(either), what=what)
         for what in ("labels", "probabilities", "embeddings")
     }
     np.testing.assert_allclose(got["embeddings"], embeddings, rtol=1e-9, atol=1e-12)
@@ -69,10 +45,10 @@ def test_predictions_from_their_definition(gnn, folder, model):
     assert len(np.unique(got["labels"])) > 1
 
 
-def test_labels_agree_with_probabilities(gnn, folder, model):
-    graph = load_dataset(folder).graph
-    p = gnn.predict(model, graph, raw(folder), what="probabilities")
-    labels = gnn.predict(model, graph, raw(folder))
+def test_labels_agree_with_probabilities(gnn, either, model):
+    graph = load_dataset(either).graph
+    p = gnn.predict(model, graph, raw(either), what="probabilities")
+    labels = gnn.predict(model, graph, raw(either))
     assert p.shape == (NODES, CLASSES) and p.min() > 0 and p.max() < 1
     if model.multilabel:
         np.testing.assert_array_equal(labels, p > 0.5)
@@ -93,55 +69,55 @@ def test_probabilities_of_large_logits_do_not_overflow(gnn):
         np.testing.assert_allclose(p[1], 1 / 2 if multilabel else 1 / 3)
 
 
-def test_listed_nodes(gnn, folder, model):
-    graph = load_dataset(folder).graph
+def test_listed_nodes(gnn, either, model):
+    graph = load_dataset(either).graph
     nodes = [7, 199, 0, 7, 30]
     for what in ("labels", "probabilities", "embeddings"):
-        whole = gnn.predict(model, graph, raw(folder), what=what)
-        some = gnn.predict(model, graph, raw(folder), nodes, what=what)
+        whole = gnn.predict(model, graph, raw(either), what=what)
+        some = gnn.predict(model, graph, raw(either), nodes, what=what)
         assert some.tobytes() == whole[nodes].tobytes() and some.dtype == whole.dtype
-        assert len(gnn.predict(model, graph, raw(folder), [], what=what)) == 0
+        assert len(gnn.predict(model, graph, raw(either), [], what=what)) == 0
 
 
-def test_raw_features_are_scaled_as_in_training(gnn, folder, model):
-    data = load_dataset(folder, dtype="float64")
+def test_raw_features_are_scaled_as_in_training(gnn, either, model):
+    data = load_dataset(either, dtype="float64")
     scaled = gnn.predict(model, data.graph, data.inputs(), what="embeddings", scaled=True)
-    unscaled = gnn.predict(model, data.graph, raw(folder), what="embeddings")
+    unscaled = gnn.predict(model, data.graph, raw(either), what="embeddings")
     assert scaled.tobytes() == unscaled.tobytes()
 
 
-def test_the_other_package_predicts_the_same(gnn, folder, model):
+def test_the_other_package_predicts_the_same(gnn, either, model):
     import fastimpl
 
-    data = load_dataset(folder)
+    data = load_dataset(either)
     for what in ("labels", "probabilities", "embeddings"):
         slow, fast = (
-            one.predict(model, data.graph, raw(folder), what=what) for one in (refimpl, fastimpl)
+            one.predict(model, data.graph, raw(either), what=what) for one in (refimpl, fastimpl)
         )
         np.testing.assert_allclose(fast, slow, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-def test_predictions_follow_the_nodes_when_they_are_renamed(gnn, single, options):
-    data = load_dataset(single, dtype="float64")
+def test_predictions_follow_the_nodes_when_they_are_renamed(gnn, folder, options):
+    data = load_dataset(folder, dtype="float64")
     model = trained(gnn, data, **options)
     order = np.random.default_rng(3).permutation(NODES)
     renamed = refimpl.as_graph(data.graph.to_scipy()[order][:, order])
     for what in ("probabilities", "embeddings"):
-        here = gnn.predict(model, data.graph, raw(single), what=what)
-        there = gnn.predict(model, renamed, raw(single)[order], what=what)
+        here = gnn.predict(model, data.graph, raw(folder), what=what)
+        there = gnn.predict(model, renamed, raw(folder)[order], what=what)
         np.testing.assert_allclose(there, here[order], rtol=1e-9, atol=1e-12)
         assert np.ptp(here, axis=0).max() > 1e-3  # or any order would do
 
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
-def test_a_larger_graph_changes_nothing_out_of_reach(gnn, single, options):
-    data = load_dataset(single, dtype="float64")
+def test_a_larger_graph_changes_nothing_out_of_reach(gnn, folder, options):
+    data = load_dataset(folder, dtype="float64")
     model = trained(gnn, data, **options)
     more = np.triu(np.random.default_rng(4).random((50, 50)) < 0.2, 1)
     both = refimpl.as_graph(sp.block_diag([data.graph.to_scipy(), sp.csr_array(more | more.T)]))
-    features = np.vstack([raw(single), 100 * np.ones((50, FEATURES))])
-    alone = gnn.predict(model, data.graph, raw(single), what="probabilities")
+    features = np.vstack([raw(folder), 100 * np.ones((50, FEATURES))])
+    alone = gnn.predict(model, data.graph, raw(folder), what="probabilities")
     beside = gnn.predict(model, both, features, what="probabilities")
     assert beside.shape == (NODES + 50, CLASSES)
     np.testing.assert_allclose(beside[:NODES], alone, rtol=1e-9, atol=1e-12)
@@ -196,17 +172,17 @@ def test_features_too_large_for_the_model(gnn):
     with pytest.raises(ValueError, match="too large: what comes out for node 1 is not finite"):
         gnn.predict(model, graph, [[1.0], [1e200], [1.0]])
     ones = {name: np.ones(W.shape, np.float32) for name, W in weights.items()}
-    single = TrainedModel(ones, architecture, 1, 2, False)
+    narrow = TrainedModel(ones, architecture, 1, 2, False)
     with pytest.raises(ValueError, match="features must be finite, but row 2 is not once scaled"):
-        gnn.predict(single, graph, [[1.0], [1.0], [1e200]])
+        gnn.predict(narrow, graph, [[1.0], [1.0], [1e200]])
 
 
-def test_data_sets_say_how_they_were_scaled(single):
-    data = load_dataset(single, dtype="float64")
+def test_data_sets_say_how_they_were_scaled(folder):
+    data = load_dataset(folder, dtype="float64")
     mean, std = data.scaling
-    np.testing.assert_allclose(mean, raw(single)[data.train].mean(axis=0))
-    np.testing.assert_allclose(std, raw(single)[data.train].std(axis=0))
-    np.testing.assert_array_equal(data.inputs(), (raw(single) - mean) / std)
+    np.testing.assert_allclose(mean, raw(folder)[data.train].mean(axis=0))
+    np.testing.assert_allclose(std, raw(folder)[data.train].std(axis=0))
+    np.testing.assert_array_equal(data.inputs(), (raw(folder) - mean) / std)
 
 
 @pytest.mark.parametrize("source", ["karate", "communities", "cora", "computers"])
@@ -222,23 +198,23 @@ def test_a_data_set_scaled_as_another(source):
     np.testing.assert_array_equal(other.scaling[1], 2 * std)
 
 
-def test_a_model_keeps_its_scaling_where_the_training_nodes_differ(single, tiny_model, tmp_path):
-    data = load_dataset(single)
-    folder = write_graphsaint(tmp_path / "other")
-    roles = json.loads((folder / "role.json").read_text())
+def test_a_model_keeps_its_scaling_where_the_training_nodes_differ(folder, tiny_model, tmp_path):
+    data = load_dataset(folder)
+    other = write_graphsaint(tmp_path / "other")
+    roles = json.loads((other / "role.json").read_text())
     roles["tr"], roles["te"] = roles["tr"][65:], roles["te"] + roles["tr"][:65]
     keep = sp.diags_array(np.isin(np.arange(NODES), roles["tr"]).astype(np.float32))
-    inside = sp.csr_array(keep @ sp.load_npz(folder / "adj_train.npz") @ keep)
+    inside = sp.csr_array(keep @ sp.load_npz(other / "adj_train.npz") @ keep)
     inside.eliminate_zeros()
-    sp.save_npz(folder / "adj_train.npz", inside)
-    (folder / "role.json").write_text(json.dumps(roles))
-    assert not np.allclose(load_dataset(folder).inputs(), data.inputs())
-    scaled = load_dataset(folder, scaling=data.scaling)
+    sp.save_npz(other / "adj_train.npz", inside)
+    (other / "role.json").write_text(json.dumps(roles))
+    assert not np.allclose(load_dataset(other).inputs(), data.inputs())
+    scaled = load_dataset(other, scaling=data.scaling)
     assert scaled.inputs().tobytes() == data.inputs().tobytes()
-    for source in (single, folder):
+    for source in (folder, other):
         argv = ["predict", tiny_model, "--data", source, "--what", "embeddings"]
         assert main([*map(str, argv), "--out", str(tmp_path / f"{source.name}.npy")]) == 0
-    here, there = (tmp_path / f"{source.name}.npy" for source in (single, folder))
+    here, there = (tmp_path / f"{source.name}.npy" for source in (folder, other))
     assert here.read_bytes() == there.read_bytes()
 
 
@@ -253,6 +229,6 @@ def test_a_model_keeps_its_scaling_where_the_training_nodes_differ(single, tiny_
         (np.zeros(12), TypeError, "scaling must be a pair"),
     ],
 )
-def test_refused_scaling(single, scaling, error, words):
+def test_refused_scaling(folder, scaling, error, words):
     with pytest.raises(error, match=words):
-        load_dataset(single, scaling=scaling)
+        load_dataset(folder, scaling=scaling)

@@ -244,16 +244,6 @@ def test_both_packages_agree(folder, dtype, options):
         assert losses[0] == pytest.approx(losses[1], rel=rel)
 
 
-@pytest.mark.parametrize("options", WAYS)
-def test_a_run_goes_on_from_a_checkpoint_to_the_same_bits(gnn, dataset, tmp_path, options):
-    whole = gnn.train(dataset, config_of(**options, epochs=3), progress=False)
-    part = gnn.train(dataset, config_of(**options, epochs=1), progress=False)
-    gnn.lab.training.save_checkpoint(tmp_path / "c.npz", part.state, {})
-    state, _ = gnn.lab.training.load_checkpoint(tmp_path / "c.npz")
-    last = gnn.train(dataset, config_of(**options, epochs=3), state=state, progress=False)
-    assert bits(last) == bits(whole)
-
-
 def test_threads_ranks_and_storage_change_no_bit(dataset, tmp_path, monkeypatch):
     config = config_of(workers_a_step=4, dropout=0.2, batch_size=12)
     data = replace(dataset, features=mapped_copy(dataset.features, tmp_path))

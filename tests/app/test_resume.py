@@ -58,11 +58,6 @@ FRESH = ("--method", "fresh", "--batch-size", 22, "--fanouts", "4,3", "--t-stale
 FRESH = (*FRESH, "--buffer", 6000)
 
 
-@pytest.fixture(scope="session")
-def folder(tmp_path_factory):
-    return write_graphsaint(tmp_path_factory.mktemp("data") / "tiny")
-
-
 @pytest.fixture
 def argv(folder, tmp_path, capfd):
     """Return the command line of a run in the folder `out`."""
@@ -124,13 +119,6 @@ def test_resume_may_change_the_workers_and_where_features_are(argv, tmp_path, op
     assert resume(tmp_path / "parts", "--epochs", 2, *free) == 0
     assert resume(tmp_path / "parts", "--epochs", 4, "--features-in", "memory") == 0
     same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"), but=FREE)
-
-
-def test_resume_may_change_the_pool(argv, tmp_path):
-    assert main(argv("whole", "--epochs", EPOCHS)) == 0
-    assert main(argv("parts", "--epochs", 2, "--pool", 5)) == 0
-    assert resume(tmp_path / "parts", "--epochs", EPOCHS, "--pool", 1) == 0
-    same_run(saved(tmp_path, "whole"), saved(tmp_path, "parts"))
 
 
 BATCHES = " ".join(map(str, FRESH))

@@ -1,47 +1,20 @@
 """The steppers of FreshGNN's cache, of pruning, and of an iteration: what their recordings tell."""
 
-from functools import cache
-
 import numpy as np
 import pytest
+from test_trace_recipes import last, recorded, states, values
 
 import refimpl
 from refimpl.lab.apps.stepper.course import six_nodes, tail_dataset
 from refimpl.lab.apps.stepper.flow_pictures import name
-from refimpl.lab.apps.stepper.recipes import history, iteration, recipes
+from refimpl.lab.apps.stepper.recipes import history, iteration
 
 pytestmark = pytest.mark.runs
-
-RECIPES = recipes()
-
-
-@cache
-def recorded(recipe):
-    """Return the Recording of a recipe, made once."""
-    return RECIPES[recipe].record()
-
-
-def states(recipe, panel):
-    """Yield (step, state of a panel) at each step that has one."""
-    recording = recorded(recipe)
-    for step in recording.steps:
-        if panel in step.panels:
-            yield step, recording.states[panel][step.panels[panel]]
 
 
 def state(recipe, panel, step):
     """Return the state of a panel at a step."""
     return recorded(recipe).states[panel][step.panels[panel]]
-
-
-def last(recipe, panel):
-    """Return the state of a panel in the end."""
-    return list(states(recipe, panel))[-1][1]
-
-
-def values(cells):
-    """Return what stands in the cells of a row."""
-    return [value for value, _, _ in cells]
 
 
 def marks(recipe, step):

@@ -5,6 +5,7 @@ from functools import cache
 
 import pytest
 from comparison import assert_bits
+from test_trace_recipes import values
 
 import refimpl
 from refimpl.lab.apps.stepper.course import EDGES, ETA, SEED, M, N, six_nodes
@@ -54,10 +55,6 @@ def drawn_graphs(recording):
     """Return the state of the graph at each step."""
     nothing = {"roles": {}, "notes": {}, "edges": []}
     return [recording.state(i).get("graph", nothing) for i in range(len(recording.steps))]
-
-
-def values(cells):
-    return [value for value, _, _ in cells]
 
 
 def in_role(state, *roles):

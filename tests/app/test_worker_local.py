@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tiny_data import same_run, tiny_dataset
+from tiny_data import same_run
 from typed_data import write_typed
 from worker_cases import OPTIONS, bits, config_of, divisors, on_ranks, small_dataset
 
@@ -17,11 +17,6 @@ from refimpl.loader import SimComm
 pytestmark = pytest.mark.runs
 
 IN_PARTS = ("graph", "neighbor", "layer", "fastgcn", "ladies")
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"))
 
 
 def local_of(method, a_step=4, /, shuffle=0.3, **options):
@@ -50,9 +45,10 @@ def seen(monkeypatch):
     return noted
 
 
+@pytest.mark.parametrize("method", ["layer", "neighbor"])
 @pytest.mark.parametrize("shuffle", [0, 0.3, 1])
-def test_the_nodes_that_came_from_another_worker_are_counted(gnn, data, shuffle):
-    config = local_of("layer", shuffle=shuffle)
+def test_the_nodes_that_came_from_another_worker_are_counted(gnn, data, method, shuffle):
+    config = local_of(method, shuffle=shuffle)
     with gnn.make_trainer(data, config) as trainer:
         while not trainer.done:
             trainer.epoch()
@@ -162,17 +158,6 @@ def test_shares_give_other_runs(gnn, data):
     first = [one[1][0][2] for one in found]
     assert len(set(first)) == 1  # parts of the first epoch are the same
     assert len({one[1][-1][2] for one in found}) == 3
-
-
-def test_moved_nodes_are_counted(gnn, data):
-    """As many as parts say; those that a rank has anyway have not come."""
-    config = local_of("neighbor")
-    parts = parts_of(data, config)
-    with gnn.make_trainer(data, config) as trainer:
-        for _ in range(config.epochs):
-            trainer.epoch()
-        moved = sum((a != b).sum() for a, b in zip(parts, parts[1:], strict=False))
-        assert trainer.iterations.moved == moved > 0
 
 
 def test_what_is_refused(gnn, data):

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from strategies import graphs
 from threadpoolctl import threadpool_limits
 from tiny_data import same_run, tiny_dataset
-from typed_data import write_typed
 from worker_cases import (
     OPTIONS,
     bits,
@@ -22,23 +21,12 @@ from worker_cases import (
 
 import fastimpl
 import refimpl
-from refimpl.lab.data.loading import load_dataset
 from refimpl.lab.distributed import FeatureParts, gathered_state
 from refimpl.lab.training.checkpoints import load_checkpoint, save_checkpoint
 from refimpl.lab.training.methods import METHODS
 from refimpl.loader import SimComm
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"))
-
-
-@pytest.fixture(scope="module")
-def typed(tmp_path_factory):
-    return load_dataset(write_typed(tmp_path_factory.mktemp("typed")))
 
 
 def check(gnn, data, config, sizes, **features):

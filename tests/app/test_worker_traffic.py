@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import graphs
 from test_evaluation import CLASSES, GRAPH, MODELS, NARROW, WIDE, N, case, same
-from tiny_data import tiny_dataset
 from worker_cases import config_of, divisors
 
 import refimpl
@@ -16,11 +15,6 @@ from refimpl.lab.training.methods.base import LoadCounts, Step
 from refimpl.loader import SimComm
 
 pytestmark = pytest.mark.runs
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return tiny_dataset(tmp_path_factory.mktemp("tiny"))
 
 
 def subtrees(lo, hi, first, last):
