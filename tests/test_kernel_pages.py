@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from docs_ext import DOCS, listed_names
+from docs_ext import DOCS
 
 import refimpl
 from refimpl.lab.apps.conformance import requirements, vectors
@@ -27,6 +27,7 @@ SECTIONS = {  # kernel -> (page, the text of its section)
 }
 CELLS = re.compile(r"^\| (.*?) \|", re.M)
 NAME = re.compile(r"`(\w+)`")
+STAGE = re.compile(r"^\| \d+ \| \{doc\}`/kernels/(\w+)` \| (.*?) \|.*\| `(\w+)` \|$", re.M)
 
 kernels = pytest.mark.parametrize("kernel", sorted(FILES))
 
@@ -141,8 +142,13 @@ def test_the_index_shows_a_question_and_its_answer():
 
 
 def test_a_page_a_stage():
-    """In the order of the table on porting a backend."""
-    stages = [page for page, *_ in listed_names.stages_of_a_port()]
+    """In the order of the table on porting a backend, which names its kernels and their level."""
+    text = (DOCS / "howto" / "port_a_backend.md").read_text()
+    rows = STAGE.findall(text)
+    stages = [page for page, *_ in rows]
+    for page, kernels, level in rows:
+        own = [name for name, (home, _) in SECTIONS.items() if home == page]
+        assert NAME.findall(kernels)[: len(own)] == own and set(own) <= set(LEVELS[level])
     toctree = (PAGES / "index.md").read_text().partition(":maxdepth: 2\n")[2].partition("```")[0]
     assert stages == toctree.split()
     assert SECTIONS.keys() == FILES.keys()

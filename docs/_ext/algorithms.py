@@ -1,7 +1,6 @@
-"""Directives that list the papers' algorithms, equations and errata.
+"""Directives that list the papers' algorithms and errata.
 
     algorithm-index    every numbered algorithm of the papers, its page and its functions
-    equation-index     every numbered equation and theorem, and its functions
     errata-of          the rows of errata.md that touch algorithms, folded
 
 Wherever text says E-B3, it becomes a link to that row of errata.md.
@@ -11,17 +10,12 @@ import re
 
 from docutils import nodes
 from generated import ancestors, extension, folded, table
-from paper_lines import DOCS, ERRATUM, TITLES, load_algorithms, load_statements
+from paper_lines import DOCS, ERRATUM, TITLES, load_algorithms
 from paper_lines import errata_of as errata_touching
 from sphinx import addnodes
 
 TABLE_HEAD = "| id | where | printed | here, and why | test |\n| --- | --- | --- | --- | --- |\n"
 APART = nodes.literal, nodes.literal_block, nodes.reference, nodes.title, nodes.raw
-
-
-def sources(places):
-    """Return links to the sources of some functions."""
-    return ", ".join(f"{{source}}`{place}`" for place in places)
 
 
 def algorithm_index():
@@ -35,21 +29,11 @@ def algorithm_index():
         name = entry["name"]
         if key in taught:
             name = f"[{name}](/{taught[key]}.md#{key.replace(':', '-')})"
-        where = sources(entry.get("functions", ()))
+        where = ", ".join(f"{{source}}`{one}`" for one in entry.get("functions", ()))
         if "same_as" in entry:
             where = f"as JPDC'21 Algorithm {entry['same_as']}"
         paper, split = TITLES[entry["paper"]], entry.get("split", "")
         rows.append((paper, entry["number"], name, entry["lines"], where, split))
-    return table(head, rows)
-
-
-def equation_index():
-    """Return a table of every numbered equation and theorem: what computes it, or why nothing."""
-    head, rows = ("paper", "number", "what it is", "reference", "parts of it", "errata"), []
-    for (paper, kind, number), entry in load_statements()[1].items():
-        functions, parts = (sources(entry.get(which, ())) for which in ("functions", "parts"))
-        cells = [TITLES[paper], f"{kind.capitalize()} {number}", entry["name"]]
-        rows.append([*cells, functions or entry["why"], parts, ", ".join(entry.get("errata", ()))])
     return table(head, rows)
 
 
@@ -99,4 +83,4 @@ def link_errata(app, doctree):
             text.parent.replace(text, [*made, nodes.Text(text[at:])])
 
 
-setup = extension(algorithm_index, equation_index, errata_of, doctree_read=link_errata)
+setup = extension(algorithm_index, errata_of, doctree_read=link_errata)

@@ -18,7 +18,7 @@ from pkgutil import resolve_name
 
 from docutils import nodes
 from generated import ancestors, extension, plain, row_of, table
-from listed_names import DOCS, names_in
+from paper_lines import DOCS
 from sphinx import addnodes
 
 import refimpl
@@ -26,9 +26,16 @@ from refimpl.lab.apps.options import option_of
 from refimpl.lab.backend import find, homes
 from refimpl.lab.data.formats import FORMATS, Contents
 from refimpl.lab.training.settings import settings_of
+from refimpl.samplers.nodes import KERNELS
 
 FENCE = re.compile(r"^```\{api\}\n(.*?)^```\s*$", re.M | re.S)
 SPECIAL = {name for name in homes() if "_" in name or not name.islower()}
+
+
+def names_in(content):
+    """Return the names of an api directive."""
+    words = content.split()
+    return [name for word in words for name in (KERNELS if word == "every_sampler" else [word])]
 
 
 def names_of_topic(topic):

@@ -1,21 +1,15 @@
 """What the site has for a course, made from refimpl/lab/apps/course.
 
 exercise-names              the names of all exercises, level by level
-exercise-check uniform 0    what `check` says of the first of an exercise's known mistakes
 exercise-level 2            a section for each exercise of a level, hints and solution folded; the
                             section of an exercise has the target exercise-NAME
 """
-
-import tempfile
-from pathlib import Path
 
 from docutils import nodes
 from generated import box, code, extension, folded, plain
 from paper_lines import DOCS
 
-from refimpl.lab.apps.course.checking import Asker, check
-from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises, find
-from refimpl.lab.apps.course.feedback import lines_on
+from refimpl.lab.apps.course.exercises import LEVELS, TITLES, exercises
 
 
 def section_of(exercise):
@@ -52,19 +46,6 @@ def exercise_names():
     return box("exercise-names", "".join(lines))
 
 
-def exercise_check(name, number):
-    """Return the answer of `exercise check` to a solution with a known mistake."""
-    exercise = find(name)
-    file = f"{exercise.name}.py"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, file)
-        path.write_text(exercise.with_mistake(int(number)), encoding="utf-8")
-        with Asker(exercise, path) as asker:
-            said = lines_on(exercise, file, check(exercise, asker))
-    asked = code(f"minibatch-gnn exercise check {file}", "text")
-    return f"{asked}\n{box('worked-output', code(chr(10).join(said), 'text'))}"
-
-
 def exercise_level(level):
     """Return the sections of a level."""
     sections = [section_of(one) for one in exercises().values() if one.level == int(level)]
@@ -82,7 +63,6 @@ def name_sections(app, doctree):
 
 setup = extension(
     exercise_names,
-    exercise_check,
     exercise_level,
     doctree_read=name_sections,
 )

@@ -1,14 +1,13 @@
 """Python that runs when a page is built; all of a page shares its names.
 
-worked-example          code and what it prints; with `:shows: NAME` also what a notebook shows of
-                        the object of that name
+worked-example          code and what it prints
 printed                 what code prints, without the code; with `:markdown:` as Markdown
 computed (a role)       the value of an expression, in the names of the page so far
 """
 
 import worked_examples
 from docutils import nodes
-from generated import extension, raw
+from generated import extension
 
 
 def names_of(env):
@@ -23,15 +22,12 @@ def block(page, text, language):
     return made
 
 
-def worked_example(content, page, *, shows=""):
-    """Return code, what it prints, and what a notebook shows."""
+def worked_example(content, page):
+    """Return code and what it prints."""
     box = nodes.container("", block(page, content, "python"), classes=["worked-example"])
     said = worked_examples.run(content, names_of(page.env), page.env.docname).rstrip("\n")
     if said:
         box += nodes.container("", block(page, said, "text"), classes=["worked-output"])
-    if shows:
-        html = names_of(page.env)[shows]._repr_html_()
-        box += nodes.container("", raw(html), classes=["worked-html"])
     return [box]
 
 

@@ -3,9 +3,6 @@
 kernel-about         where it comes from, its vectors, the links to what explains it
 kernel-cases         what is required and refused, the flags of its vectors; with the cases of each
 
-port-stages          the table of stages on the page about a port; each line of its content is a
-                     page of docs/kernels, what the stage gives, and more kernels than the page has
-
 The tables of cases are folded.
 """
 
@@ -15,10 +12,8 @@ from functools import cache
 from algorithms import pages_of_algorithms
 from api_reference import path_of
 from generated import box, extension, folded, plain, table
-from listed_names import stages
 
 from refimpl.lab.apps.conformance import requirements, vectors
-from refimpl.lab.apps.conformance.levels import LEVELS
 from refimpl.lab.apps.conformance.report import NAMES
 
 MOST_CASES = 5
@@ -87,16 +82,6 @@ def kernel_cases(kernel):
     return "\n".join(made)
 
 
-def port_stages(content):
-    """Return the table of stages: the kernels of a stage are the sections of its page."""
-    rows = []
-    for number, (page, kernels, gives, more) in enumerate(stages(content), 1):
-        level = next(level for level, names in LEVELS.items() if kernels[0] in names)
-        named = ", ".join([*(f"`{kernel}`" for kernel in kernels), *more])
-        rows.append((number, f"{{doc}}`/kernels/{page}`", named, gives, f"`{level}`"))
-    return table(("stage", "page", "kernels", "what it gives", "level"), rows, (1, 3, 8, 5, 2))
-
-
 def counted(rows, word):
     """Return how many rows there are, in words."""
     return f"{len(rows)} {word}{'' if len(rows) == 1 else 's'}"
@@ -109,4 +94,4 @@ def some(cases):
     return f"{named} and {more} more" if more > 0 else named
 
 
-setup = extension(kernel_about, kernel_cases, port_stages)
+setup = extension(kernel_about, kernel_cases)

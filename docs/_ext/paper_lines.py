@@ -7,6 +7,7 @@ The pages and the tests both read them here; nothing here needs Sphinx.
 """
 
 import ast
+import csv
 import inspect
 import re
 import sys
@@ -29,6 +30,7 @@ DOCS = Path(__file__).parents[1]
 PACKAGES = Path(refimpl.__file__).parents[1]  # the folder that refimpl and fastimpl stand in
 TITLES = {**papers.TITLES, "vldb24": "FreshGNN"}  # the documentation calls it by its system
 ERRATUM = re.compile(r"\bE-[A-Z]\d+\b")
+PLACE = re.compile(r"\{source\}`([^`]+)`")
 SUFFIXES = ".pyx", ".pxd", ".h"
 COMMENT = re.compile(
     r"(?:#|/\*) (?P<words>(?:(?:[IJV]\d+:|GAT\.)?\d+(?:-\d+)?(?: |$))+)(?:\*/.*)?$", re.M
@@ -81,16 +83,20 @@ def load_paraphrases():
 
 
 def load_statements():
-    """Return docs/equations.toml: (how many of each kind a paper has, entries by their key).
+    """Return the functions, parts and errata of each row of docs/equations.csv, and its "why".
 
-    A key is (paper, "equation" or "theorem", number).
+    A key is (paper, "equation" or "theorem", number). The cell of the functions may say why there
+    are none.
     """
-    found = tomllib.loads((DOCS / "equations.toml").read_text())
-    return found["printed"], {
-        (entry["paper"], kind, entry["number"]): entry
-        for kind in ("equation", "theorem")
-        for entry in found[kind]
-    }
+    with (DOCS / "equations.csv").open(encoding="utf-8", newline="") as file:
+        rows = [[*row.values()] for row in csv.DictReader(file)]
+    found, papers_of = {}, {title: paper for paper, title in TITLES.items()}
+    for title, place, _, why, parts, errata in rows:
+        kind, number = place.lower().split()
+        entry = {"functions": PLACE.findall(why), "parts": PLACE.findall(parts), "why": why}
+        entry["errata"] = ERRATUM.findall(errata)
+        found[papers_of[title], kind, int(number)] = entry
+    return found
 
 
 def read_errata():

@@ -1,10 +1,8 @@
-"""What was measured, on pages and slides: nothing is typed. The build warns of what is not there.
+"""What was measured, on pages and slides. The build warns of what is not there.
 
 paper-figures           a section for each figure: picture, what one sees, claims, numbers
 paper-figure V-fig14    the same of one, without a heading
-paper-items             every figure and table of the papers, with its command
-paper-verdict V-io-59   a claim, what was found of it, and the figure that shows it
-claims-by-outcome       every headline claim under what became of it, those that fail first
+paper-verdict CLAIM ..  claims, what was found of each, and the figure that shows it
 claim V-io-59           of a slide: what a paper says, what was found, the outcome; content takes
                         the place of what was found
 outcomes CLAIM ..       a table of claims with their outcomes
@@ -12,7 +10,6 @@ bars                    bars, a line each: `label = ID; CELL; ..; COLUMN`
 kernel-report SIZE ..   a table of the times of kernels on inputs of these sizes
 kernel-losses           a table of the kernels in which another is faster
 report-machine          what the kernels were measured on
-time-to-score SCORE     seconds of training until the validation F1, by seed
 
 Roles: `outcome` CLAIM; `measured` GROUP / NAME, milliseconds of an implementation by the group's
 name in `pytest bench`, "spmm medium-128_float32 / fastimpl", or GROUP / speed-up, of fastimpl over
@@ -22,13 +19,11 @@ under this column's title. `layers=2` is a cell of one column, `COLUMN > NAME` w
 """
 
 from html import escape
-from statistics import median
 
 from docutils import nodes
 from generated import box, extension, folded, plain, raw, table
 from stored_results import (
     PACKAGES,
-    TRAINING,
     known,
     measured,
     number_in,
@@ -36,7 +31,6 @@ from stored_results import (
     result_lead,
     result_of,
     run,
-    seconds_to,
     shares_of,
     verdict_of,
 )
@@ -111,44 +105,14 @@ def paper_figures():
     return "\n\n".join(sections)
 
 
-def paper_items():
-    """Return a table of every figure and table of the papers."""
-    figures = experiment.known().values()
-    shown = {name: figure for figure in figures for name in (figure.id, *figure.also)}
-    lines = []
-    for item in known()["item"]:
-        id = item["id"]
-        if "illustration" in item:
-            lines.append((item_title(id), f"a drawing: {plain(item['illustration'])}", ""))
-            continue
-        title = link(plain(shown[id].title), shown[id].id)
-        lines.append((item_title(id), title, f"`python -m bench figure {id}`"))
-    return table(("in the paper", "here", "command"), lines, (3, 5, 4), "results")
-
-
-def paper_verdict(claim):
-    """Return a paragraph: a claim, and what was found of it."""
-    id, one = verdict_of(claim)
-    paper, _, place = one["where"].partition(" ")
-    text = plain(f"{TITLES[PAPERS[paper]]} {place} claims: {one['says']}. Here: {one['ours']}.")
-    return f"{text} The claim **{one['outcome']}** ({link(id, id)})."
-
-
-def claims_by_outcome():
-    """Return the headline claims in a list for each outcome, from the failed to the held."""
-    found = [verdict_of(claim) for claim in known()["headlines"]]
+def paper_verdict(claims):
+    """Return a paragraph for each claim, with what was found of it."""
     made = []
-    for outcome in OUTCOMES:
-        lines = [
-            f"- {plain(one['says'])} ({plain(one['where'])}). Here: {plain(one['ours'])} "
-            f"({link(id, id)})."
-            for id, one in found
-            if one["outcome"] == outcome
-        ]
-        if lines:
-            made.append(f"**{outcome.capitalize()}: {len(lines)} of {len(found)}.**\n")
-            made += [*lines, ""]
-    return "\n".join(made)
+    for id, one in map(verdict_of, claims.split()):
+        paper, _, place = one["where"].partition(" ")
+        text = plain(f"{TITLES[PAPERS[paper]]} {place} claims: {one['says']}. Here: {one['ours']}.")
+        made.append(f"{text} The claim **{one['outcome']}** ({link(id, id)}).")
+    return "\n\n".join(made)
 
 
 def outcome(claim):
@@ -228,34 +192,15 @@ def report_machine():
     return f"{made}\n{warning if is_noisy(run()) else ''}\n"
 
 
-def time_to_score(score):
-    """Return a table of the seconds of training until a validation F1."""
-    rows = []
-    for name, seeds in seconds_to(float(score)).items():
-        reached = [seconds for seconds in seeds if seconds is not None]
-        numbers = (median(reached), min(reached), max(reached)) if reached else ()
-        cells = [f"{x:.2f}" for x in numbers] or ["-"] * 3
-        rows.append([plain(name), *cells, f"{len(reached)} of {len(seeds)}"])
-    titles = ("method", "median, s", "best seed, s", "worst seed, s", "seeds that reach it")
-    stored = result_of(TRAINING)
-    machine = stored["machine"]
-    where = f"{machine['processor']}, {machine['threads']} threads, {', '.join(machine['blas'])}"
-    below = plain(f"Measured on {where}, {stored['date']}.")
-    return f"{table(titles, rows, (3, 2, 2, 2, 2))}\n{below}\n"
-
-
 setup = extension(
     paper_figures,
     paper_figure,
-    paper_items,
     paper_verdict,
-    claims_by_outcome,
     claim,
     outcomes,
     bars,
     kernel_report,
     kernel_losses,
     report_machine,
-    time_to_score,
     roles=[measured, result, result_lead, outcome],
 )

@@ -1,17 +1,14 @@
 """Live steppers in the pages: the directive `stepper` and the role `step`.
 
 ```{stepper} pin_tile
-:step: J4:19
-:title: Watch the clean-up
 ```
 
-shows the page of `minibatch-gnn trace pin_tile` in a frame, opened at a step. A place is a line of
-a paper, `23`, or the second time it runs, `23.2`; `J4:19` is a line of another of the stepper's
-algorithms, here JPDC'21 Algorithm 4. Without `step` it opens at its beginning.
+shows the page of `minibatch-gnn trace pin_tile` in a frame.
 
 {step}`the second clean-up <pin_tile@J4:19.2>` is a link that opens the page's stepper at a step, or
-the stepper alone where the page has none; <pin_tile> opens it at its beginning. The build warns of
-a place that is none.
+the stepper alone where the page has none; <pin_tile> opens it at its beginning. A place is a line
+of a paper, `23`, or the second time it runs, `23.2`; `J4:19` is a line of another of the stepper's
+algorithms, here JPDC'21 Algorithm 4. The build warns of a place that is none.
 
 The pages are written to steppers/ of the site; docs/_static/steppers.js tells them its theme. The
 script of the playground is written, too.
@@ -48,9 +45,9 @@ def address(env, name, place):
     return f"{'../' * env.docname.count('/')}{FOLDER}/{name}.html{step}"
 
 
-def stepper(name, env, *, step=None, title=""):
+def stepper(name, env):
     """Return a frame with a stepper."""
-    uri, title = escape(address(env, name, step)), escape(title or recorded(name)[0].title)
+    uri, title = escape(address(env, name, None)), escape(recorded(name)[0].title)
     frame = raw(
         f'<figure class="stepper"><iframe name="stepper-{name}" src="{uri}" '
         f'title="Stepper: {title}" loading="lazy"></iframe>'

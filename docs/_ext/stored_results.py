@@ -1,6 +1,5 @@
 """What docs/results holds: figures, verdicts, cells, times. Needs no Sphinx; tests read it too."""
 
-import csv
 import json
 import re
 from functools import cache
@@ -8,14 +7,12 @@ from math import log10
 
 from paper_lines import DOCS, tomllib
 
-from bench.figures import experiment, training
-from bench.figures.result_rows import pick, values_of
+from bench.figures import experiment
 from bench.markdown import ratio, significant
 from bench.report import rows_of
 
 RESULTS = DOCS / "results"
 REPORT = RESULTS / "reports" / "kernels.json"
-TRAINING, SCORED = "I-fig2", ("seconds", "val_f1")
 PACKAGES = "refimpl", "fastimpl"
 NUMBER = re.compile(r"[+-]?[\d,]+(?:\.\d+)?")
 
@@ -100,14 +97,3 @@ def measured(path):
     if not rows or name not in rows[0].times:
         raise ValueError(f"{REPORT.name} has no {path!r}")
     return significant(1e3 * rows[0].times[name].median)
-
-
-def seconds_to(score):
-    """Return {method: [seconds until the validation F1, or None, of each seed]}."""
-    with (RESULTS / f"{TRAINING}.csv").open(encoding="utf-8") as file:
-        rows = [row | {key: float(row[key]) for key in SCORED} for row in csv.DictReader(file)]
-    seeds = [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
-    return {
-        name: [training.seconds_to(some, name, score) for some in seeds]
-        for name in values_of(rows, "name")
-    }

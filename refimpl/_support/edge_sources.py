@@ -44,10 +44,7 @@ def entries(source: Any, n: Int | None, dense: bool, graph: Any = None) -> Entri
 
     `graph` is the source, checked, if that is a Graph.
     """
-    known = foreign_graphs.reader(source)
-    pair = tuple(source) if isinstance(source, tuple) else ()
-    is_csr = len(pair) == 2 and all(map(_is_1d, pair))
-    own = known is not None or sp.issparse(source) or hasattr(source, "to_scipy") or is_csr
+    known, pair, own = foreign_graphs.reader(source), _csr_pair(source), counts_nodes(source)
     if dense:
         if own and known is not foreign_graphs.read_pandas:
             raise ValueError("dense must be False for a source that is no dense matrix")
@@ -62,7 +59,7 @@ def entries(source: Any, n: Int | None, dense: bool, graph: Any = None) -> Entri
         return _of_foreign(known, source, n)
     if sp.issparse(source):
         return _of_matrix(source)
-    if is_csr:
+    if pair:
         indptr, indices = map(np.asarray, pair)
         count = max(len(indptr) - 1, 0)
         check_node_count(count)
@@ -70,6 +67,12 @@ def entries(source: Any, n: Int | None, dense: bool, graph: Any = None) -> Entri
         return Entries(count, None, col, indptr)
     u, v = _pairs(source)
     return of_pairs(u, v, n)
+
+
+def counts_nodes(source: Any) -> bool:
+    """Say whether a source has a number of nodes of its own, as no list of edges has."""
+    known = foreign_graphs.reader(source) is not None or bool(_csr_pair(source))
+    return known or sp.issparse(source) or hasattr(source, "to_scipy")
 
 
 def integers(name: str, ends: Any) -> NDArray[Any]:
@@ -107,7 +110,7 @@ def _pairs(source: Any) -> NDArray[Any]:
     listed = isinstance(source, list) and source and isinstance(source[0], tuple)
     try:
         pairs = foreign_graphs.from_torch(source)
-        pairs = np.asarray(source if pairs is None else pairs)
+        pairs = require.array("source", source if pairs is None else pairs)
     except MemoryError:
         raise
     except Exception as error:  # of ragged lists, or whatever an object raises
@@ -230,6 +233,12 @@ def symmetric(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
     narrow = indptr.astype(np.int32) if e < 2**31 else indptr
     turned = sp.csr_array((np.ones(e, np.bool_), indices, narrow), shape=(n, n)).tocsc()
     return np.array_equal(turned.indptr, narrow) and np.array_equal(turned.indices, indices)
+
+
+def _csr_pair(source: Any) -> tuple[Any, ...]:
+    """Return the two arrays of CSR, or nothing if the source is no such pair."""
+    pair = tuple(source) if isinstance(source, tuple) else ()
+    return pair if len(pair) == 2 and all(map(_is_1d, pair)) else ()
 
 
 def _is_1d(value: object) -> bool:

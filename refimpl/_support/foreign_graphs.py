@@ -232,7 +232,7 @@ def column_of(values: Iterable[Any]) -> Any:
     return array
 
 
-def as_array(tensor: Any) -> NDArray[Any]:
-    """Return a tensor, or anything else, as an array."""
+def as_array(tensor: Any, name: str = "source") -> NDArray[Any]:
+    """Return a tensor, or anything else, as an array; `name` is what errors call it."""
     array = from_torch(tensor)
-    return np.asarray(tensor) if array is None else array
+    return require.array(name, tensor) if array is None else array

@@ -140,6 +140,8 @@ def path(name: str, value: Any) -> Path:
     """Return `value` as a Path, or raise."""
     if not isinstance(value, str | os.PathLike):
         raise TypeError(f"{name} must be a str or a Path, got {type(value).__name__}")
+    if value == "":  # which would be the current folder
+        raise ValueError(f"{name} must name a file or folder, got ''")
     if "\0" in os.fspath(value):
         raise ValueError(f"{name} must not hold a null character")
     return Path(value)
@@ -189,6 +191,8 @@ def array(name: str, value: Any) -> NDArray[Any]:
     """Return `value` as an array, or raise."""
     if type(value) is np.ndarray:
         return value
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):  # the mask would be lost
+        raise ValueError(f"{name} must have no masked entries: give {name}.filled(VALUE)")
     try:
         return np.asarray(value)
     except MemoryError:

@@ -277,7 +277,7 @@ def two_sided_arguments(n, row_bytes, latency, bandwidth, memory):
 def one_sided_seconds(
     n: Int, row_bytes: Int, *, latency: Float = 2e-6, bandwidth: Float = 16e9, half_row: Float = 256
 ) -> float:
-    """Return the time of a model: latency + n s (s + half_row) / (s bandwidth) for rows of s bytes.
+    """Return the time of a model: latency + n (s + half_row) / bandwidth for rows of s bytes.
 
     Small rows use a link badly: half of it where a row has `half_row` bytes. The defaults are
     round numbers for a PCIe 3 link, fitted to nothing. Not in the papers.
@@ -305,8 +305,7 @@ def one_sided_seconds(
     TypeError, ValueError
         If `n` or `row_bytes` is no integer from 0 or 1, or another number is not above 0.
     """
-    efficiency = row_bytes / (row_bytes + half_row)
-    return float(latency + n * row_bytes / (efficiency * bandwidth))
+    return float(latency + n * (row_bytes + half_row) / bandwidth)
 
 
 @checked_by(two_sided_arguments)

@@ -203,10 +203,7 @@ class Minibatch(NamedTuple):
 
 
 def checked_minibatch(minibatch):
-    """Return a Minibatch whose roots and fan-outs are as `sample_mfg` takes them, or raise.
-
-    Who draws finds out whether a root is there twice.
-    """
+    """Return a checked Minibatch; who draws finds out whether a root is there twice."""
     if not isinstance(minibatch, Minibatch):
         kind = type(minibatch).__name__
         raise TypeError(f"the next of minibatches must be a Minibatch, got {kind}")

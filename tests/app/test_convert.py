@@ -27,6 +27,7 @@ pytestmark = pytest.mark.runs
 pytestmark = [
     pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+    pytest.mark.filterwarnings("ignore:ignored 'node_year'"),
 ]
 
 ROOT = Path(__file__).parents[2]

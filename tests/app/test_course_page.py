@@ -41,13 +41,22 @@ def test_the_commands_run(tmp_path, monkeypatch, capsys):
 def test_every_level_is_on_the_page():
     levels = re.findall(r"^```\{exercise-level\} (\d)$", PAGE, re.M)
     assert levels == [str(level) for level in range(1, len(LEVELS) + 1)]
-    assert "```{exercise-names}" in PAGE and "```{exercise-check} transpose_perm 0" in PAGE
+    assert "```{exercise-names}" in PAGE
+
+
+def test_the_answer_on_the_page_is_what_the_command_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    solution = exercises()["transpose_perm"].with_mistake(0)
+    (tmp_path / "transpose_perm.py").write_text(solution, encoding="utf-8")
+    assert main(["exercise", "check", "transpose_perm.py"]) == 1
+    shown = re.search(r"\{container\} worked-output\n```\{code-block\} text\n(.*?)```", PAGE, re.S)
+    assert shown[1] == capsys.readouterr().out
 
 
 def test_no_exercise_is_typed_on_the_page():
     """But for those that the commands begin with."""
     typed = {name for name in names() if re.search(rf"\b{name}\b", PAGE)}
-    assert typed <= {"uniform", "transpose_perm", "floyd"}
+    assert typed <= {"uniform", "transpose_perm", "floyd", "below"}
 
 
 def test_sections_have_their_anchors(sections):

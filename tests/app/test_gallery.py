@@ -13,7 +13,7 @@ import fastimpl
 from bench.figures import experiment
 from bench.figures.command import FILES
 from bench.figures.experiment import Lab
-from refimpl.lab.apps.papers import LETTERS
+from refimpl.lab.apps.papers import LETTERS, TITLES
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -22,6 +22,12 @@ else:
 
 KNOWN = tomllib.loads((DOCS / "results.toml").read_text(encoding="utf-8"))
 RESULTS = DOCS / "results"
+WORDS = {"fig": "Figure", "tab": "Table"}
+HEADLINES = r"^### (.+): (\d+) of (\d+)\n\n```\{paper-verdict\} (.*)$"
+
+
+def page(name):
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
 
 
 def stored(id):
@@ -30,18 +36,23 @@ def stored(id):
 
 def test_every_numbered_figure_and_table_is_shown_or_a_drawing():
     figures = experiment.known().values()
-    shown = {name for figure in figures for name in (figure.id, *figure.also)}
-    listed = [item["id"] for item in KNOWN["item"]]
-    assert listed == [
-        f"{LETTERS[paper]}-{kind}{number}"
+    shown = {name: figure for figure in figures for name in (figure.id, *figure.also)}
+    rows = iter(re.findall(r"^\| (\S+ (?:Figure|Table) \d+) \| (.*) \|$", page("figures"), re.M))
+    numbered = [
+        (f"{LETTERS[paper]}-{kind}{number}", f"{TITLES[paper]} {WORDS[kind]} {number}")
         for paper, counts in KNOWN["papers"].items()
         for kind, count in counts.items()
         for number in range(1, count + 1)
     ]
-    for item in KNOWN["item"]:
-        assert ("illustration" in item) != (item["id"] in shown), item["id"]
-    theorems = {name for name in shown if "-thm" in name}
-    assert shown - theorems <= set(listed)
+    for (id, title), (said, cells) in zip(numbered, rows, strict=True):
+        assert said == title
+        if id in shown:
+            words = shown[id].title.replace("_", "\\_")
+            link = f"[{words}](#figure-{shown[id].id.lower()})"
+            assert cells == f"{link} | `python -m bench figure {id}`"
+        else:
+            assert re.fullmatch(r"a drawing: [\w' ]+ \| ", cells), id
+    assert {name for name in shown if "-thm" not in name} <= {id for id, _ in numbered}
 
 
 def test_every_figure_has_words():
@@ -51,13 +62,18 @@ def test_every_figure_has_words():
         assert 1 <= len(sentences) <= 5, one["id"]
 
 
-def test_every_headline_has_one_verdict_and_every_verdict_one_figure():
+def test_every_headline_is_under_its_verdict_and_every_verdict_is_of_one_figure():
     judged = [one for id in experiment.ABOUT for one in stored(id)["verdicts"]]
-    names = [one["claim"] for one in judged]
-    assert len(names) == len(set(names))
-    headlines = KNOWN["headlines"]
-    assert set(headlines) <= set(names) and len(headlines) == len(set(headlines))
+    outcomes = {one["claim"]: one["outcome"] for one in judged}
+    assert len(outcomes) == len(judged)
+    found = re.findall(HEADLINES, page("held"), re.M)
+    headlines = [claim for *_, claims in found for claim in claims.split()]
+    assert len(headlines) == len(set(headlines))
     assert {one["claim"] for one in judged if "abstract" in one["where"]} <= set(headlines)
+    for outcome, count, total, claims in found:
+        named = claims.split()
+        assert {outcomes[claim] for claim in named} == {outcome.lower()}
+        assert (int(count), int(total)) == (len(named), len(headlines))
 
 
 def stored_rows(id):

@@ -1,12 +1,16 @@
 """Reports of `pytest bench`, and the numbers that the documentation takes from a stored one."""
 
+import csv
 import json
 import re
+from statistics import median
 
 import pytest
 from docs_ext import DOCS, stored_results
 
 from bench import readme, report
+from bench.figures import training
+from bench.figures.result_rows import pick, values_of
 
 TYPED = re.compile(r"(?<![\w`.])\d[\d.,]*(?:e-?\d+)? ?(?:ms|ns|seconds|x)(?!\w)")
 README = DOCS.parent / "README.md"
@@ -120,11 +124,34 @@ def test_a_number_is_found_by_its_group_and_another_is_refused():
             stored_results.measured(path)
 
 
+def seconds_to(score):
+    """Return {method: [seconds until the validation F1, or None, of each seed]} of I-fig2."""
+    with (DOCS / "results" / "I-fig2.csv").open(encoding="utf-8") as file:
+        rows = [
+            row | {k: float(row[k]) for k in ("seconds", "val_f1")} for row in csv.DictReader(file)
+        ]
+    seeds = [pick(rows, seed=seed) for seed in values_of(rows, "seed")]
+    return {
+        name: [training.seconds_to(some, name, score) for some in seeds]
+        for name in values_of(rows, "name")
+    }
+
+
 def test_time_to_a_score_is_that_of_the_first_epoch_that_reaches_it():
-    found = stored_results.seconds_to(0.96)
-    assert all(len(seconds) == 5 for seconds in found.values())
+    found = seconds_to(0.96)
     assert found["FastGCN"] == [None] * 5
     assert found["frontier"][0] == pytest.approx(0.22620757999902708)
+
+
+def test_the_page_has_the_time_to_each_score():
+    page = (DOCS / "measurements.md").read_text(encoding="utf-8")
+    for name, seeds in seconds_to(0.965).items():
+        reached = [seconds for seconds in seeds if seconds is not None]
+        numbers = [median(reached), min(reached), max(reached)] if reached else []
+        cells = [f"{x:.2f}" for x in numbers] or ["-"] * 3
+        assert f"| {' | '.join([name, *cells, f'{len(reached)} of 5'])} |\n" in page
+    date = stored_results.result_of("I-fig2")["date"]
+    assert f" {date}.\n" in page
 
 
 def test_the_readme_has_the_rows_that_its_command_prints():

@@ -31,6 +31,7 @@ LAST = {"classifier": "layer"}
         ({"classifier": "last"}, ValueError, "classifier must be one of 'dense', 'layer'"),
         (LAST | {"row_l2": True}, ValueError, 'row_l2 must be False where classifier is "layer"'),
         (LAST | {"classifier_relu": True}, ValueError, "classifier_relu must be False where cla"),
+        ({"decay": "all"}, ValueError, 'decay must be "first" where weight_decay is 0'),
         (LAST | {"model": "mixhop"}, ValueError, 'classifier must be "dense" .* is "mixhop"'),
         ({"model": "gat", "attention_dropout": 1}, ValueError, "attention_dropout must be below 1"),
         ({"model": "gat", "attention_dropout": -1}, ValueError, "attention_dropout must be finite"),

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.runs
 pytestmark = [
     pytestmark,
     pytest.mark.filterwarnings("ignore:ignored .* self-loop"),
+    pytest.mark.filterwarnings("ignore:ignored 'node_year'"),
 ]
 
 

@@ -235,6 +235,8 @@ def test_modelled_seconds_by_hand(gnn):
     rates = {"latency": 2.0, "bandwidth": 4.0}
     # 10 rows of 8 bytes at half of 4 bytes a second; there and back, packed at 16 a second
     assert gnn.loader.one_sided_seconds(10, 8, half_row=8, **rates) == 2 + 80 / 2
+    extreme = {"latency": 0, "bandwidth": 2.8e-263, "half_row": 1.2e61}
+    assert gnn.loader.one_sided_seconds(1, 1, **extreme) == np.inf
     assert (
         gnn.loader.two_sided_seconds(10, 8, memory=16.0, **rates) == 4 + 80 / 4 + 80 / 16 + 80 / 4
     )

@@ -111,6 +111,8 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse; the parser of the command itself complains of what it does not know."""
+        if sum(word.partition("=")[0] == "--columns" for word in args or ()) > 1:
+            self.error("argument --columns: give it once, with commas between the columns")
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 from contextlib import ExitStack
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -20,7 +21,7 @@ from refimpl.lab.apps.option import Option
 from refimpl.lab.apps.options import RUN, load_implementation, train_options
 from refimpl.lab.apps.preparing import check_sampler, facts_of, limited_threads, load_data
 from refimpl.lab.apps.progress import Stages
-from refimpl.lab.apps.results import check_free
+from refimpl.lab.apps.results import check_free, check_place
 from refimpl.lab.apps.settings import asked, config_of, recorded
 from refimpl.lab.training.divergence import Diverged
 from refimpl.lab.training.settings import MOST
@@ -94,6 +95,8 @@ def compare(
     """
     if rounds < 1:
         raise UserError(f"--rounds must be at least 1, got {rounds}")
+    if out is not None:
+        check_place(Path(out))
     check_free(out, overwrite)
     settings = asked(options, given)
     with user_errors():

@@ -197,6 +197,7 @@ def reader_of(option: Option) -> Callable[[str], Any]:
             return option.parse(text)
         except (ValueError, TypeError, OverflowError) as error:
             form = f", not {option.metavar}" if option.metavar else ""
+            form += ", such as 1000000, 256MB or 1GiB" if option.metavar == "SIZE" else ""
             raise argparse.ArgumentTypeError(f"invalid value: {shown(text)}{form}") from error
 
     return read

@@ -17,7 +17,7 @@ from refimpl.lab.data.preparation import SCALINGS
 from refimpl.lab.data.table_files import TITLES
 from refimpl.lab.data.tables import CHOICES
 from refimpl.lab.training.config import PARTS, TrainConfig
-from refimpl.lab.training.settings import parsed_size, settings_of
+from refimpl.lab.training.settings import parsed_integers, parsed_size, settings_of
 from refimpl.loader.lookahead_features import CACHES
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ RUN, COMMON = "run", "model and training"  # headings
 
 def data_source(text: str) -> str:
     """Return a built-in name as it is, and a folder as an absolute path."""
+    if not text:  # which would be the current folder
+        raise ValueError(text)
     return text if text in BUILT_IN else os.path.realpath(text)
 
 
@@ -59,7 +61,7 @@ def rounds_asked(text: str) -> list[int] | str | None:
     """Return None, "pairwise", or the numbers of a tree's branches."""
     if text in ("none", "pairwise"):
         return None if text == "none" else text
-    branches = [int(part) for part in text.split(",")]
+    branches = list(parsed_integers(text))
     if min(branches) < 1:
         raise ValueError(text)
     return branches

@@ -20,7 +20,7 @@ from refimpl.lab.apps.errors import UserError, user_errors
 from refimpl.lab.apps.option import Option, flag
 from refimpl.lab.apps.options import load_implementation, option_of, run_options
 from refimpl.lab.apps.preparing import TABLES, limited_threads
-from refimpl.lab.apps.results import check_free
+from refimpl.lab.apps.results import check_free, check_place
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.data.formats import needs_nodes
 from refimpl.lab.data.graphsaint import read_features, read_graph
@@ -73,7 +73,8 @@ def predict_options(impl: str = "fastimpl") -> Options:
         Option(
             "nodes",
             "predict for these nodes, in this order; all nodes, a part of the data set, or a text "
-            "file of node ids. Write ./test for a file with the name test",
+            "file of node ids; of nodes with names the file has a name a line. Write ./test for a "
+            "file with the name test",
             "all",
             metavar="FILE|all|train|val|test",
         ),
@@ -173,10 +174,7 @@ def _check_source(given: Chosen) -> None:
 def _checked_out(out: Path) -> Path:
     if out.suffix not in SUFFIXES:
         raise UserError(f"--out must end in {' or '.join(SUFFIXES)}, got {out.name!r}")
-    if out.is_dir():
-        raise UserError(f"--out must be a file, but {out} is a folder")
-    if not out.parent.is_dir():
-        raise UserError(f"--out must be in a folder that exists, but {out.parent} does not")
+    check_place(out)
     return out
 
 
@@ -188,17 +186,20 @@ def _read_input(settings: Chosen, model: TrainedModel) -> Input:
         return Input(settings["graph"], graph, features, None)
     data = settings["data"]
     more = {name: settings[name] for name in ("split", "verify", *TABLES)}
-    dataset = load_dataset(
-        data,
-        dtype=model.dtype,
-        scaling="none" if model.scaling is None else model.scaling,
-        **more,
-    )
+    scaling: Any = "none" if model.scaling is None else model.scaling
+    try:
+        dataset = load_dataset(data, dtype=model.dtype, scaling=scaling, **more)
+    except ValueError as error:
+        if not str(error).startswith("features must"):
+            raise
+        raise UserError(f"{data}: {error}") from error
     _check_width(data, dataset.features.shape[1], model)
     for name in ("classes", "multilabel"):
         ours, theirs = getattr(model, name), getattr(dataset, name)
         if ours != theirs:
             raise UserError(f"{name} must be {ours} like the model's, but {data} has {theirs}")
+    _check_names("class", model.class_names, dataset.class_names, data)
+    _check_names("feature", model.feature_names, dataset.feature_names, data)
     return Input(dataset.name, dataset.graph, dataset.features, dataset)
 
 
@@ -209,9 +210,20 @@ def _check_width(where: str, width: int, model: TrainedModel) -> None:
         )
 
 
+def _check_names(what: str, ours: Absent, theirs: Absent, data: str) -> None:
+    """Refuse names of classes or of features that are not the model's, where both have names."""
+    pairs = enumerate(zip(ours or (), theirs or (), strict=False))
+    other = next(((i, *pair) for i, pair in pairs if pair[0] != pair[1]), None)
+    if other is not None:
+        raise UserError(
+            f"each {what} must be the model's, in the same order, but {what} {other[0]} is "
+            f"{other[1]!r:.40} in the model and {other[2]!r:.40} in {data}"
+        )
+
+
 def _read_nodes(nodes: str, source: Input) -> Any:
     """Return the ids of the nodes that --nodes names."""
-    n = source.graph.n
+    n, names = source.graph.n, None if source.dataset is None else source.dataset.node_names
     if nodes == "all":
         return np.arange(n)
     if nodes in PARTS:
@@ -220,8 +232,20 @@ def _read_nodes(nodes: str, source: Input) -> Any:
         raise UserError("--nodes must name a file, or be all, train, val or test, got ''")
     ids, path = [], Path(nodes)
     with user_errors("--nodes"), reading(path, "node ids, one a line") as file:
-        lines = file.read().splitlines()
+        lines = file.read().removeprefix(codecs.BOM_UTF8).splitlines()
+    number_of = {} if names is None else {str(name): v for v, name in enumerate(names.tolist())}
+    if number_of and len(number_of) < n:
+        raise UserError(f"--nodes {path}: nodes cannot be named, as several have the same name")
     for number, line in enumerate(lines, 1):
+        if number_of and line.strip():
+            name = line.decode(errors="backslashreplace").strip()
+            if name not in number_of:
+                raise UserError(
+                    f"--nodes {path}, line {number}: must be the name of a node, as the data set "
+                    f"names its nodes, got {shown(name)}"
+                )
+            ids.append(number_of[name])
+            continue
         for word in line.split():
             ids.append(int(word) if word.isdigit() and len(word) <= LONGEST_ID else n)
             if ids[-1] >= n:

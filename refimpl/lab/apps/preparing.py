@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from refimpl.lab.training.config import TrainConfig
 
 MOST_THREADS = 1024
+OF_GRAPHS = ("indptr", "indices", "weights", "edge_types", "node_types")
 TABLES = ("features", "labels", "columns", "titles", "minus_one")
 
 
@@ -57,16 +58,18 @@ def check_sampler(gnn: ModuleType, dataset: Dataset, config: TrainConfig) -> Non
 def facts_of(dataset: Dataset) -> dict[str, Any]:
     """Return the size of a data set, and a digest to know it by.
 
-    The digest leaves the features out: they are standardised in floating point, so their last
-    bits may differ between machines. That of a folder of `Dataset.save` is of all its checksums,
-    and of the parts of the split: no other array is read.
+    The digest is of the graph, with its weights and types, the raw features, the labels and the
+    parts of the split. That of a folder of `Dataset.save` is of all its checksums, and of the
+    parts: no other array is read. The scaling, which is rounded, is in neither.
     """
     digest = hashlib.blake2b(digest_size=8)
     arrays: list[NDArray[Any]] = [dataset.train, dataset.val, dataset.test]
     if dataset.checksums is None:
         graphs = [dataset.graph] + ([dataset.train_graph] if dataset.inductive else [])
-        csr = [array for graph in graphs for array in (graph.indptr, graph.indices)]
-        arrays = [*csr, dataset.labels, *arrays]
+        held = [getattr(graph, name, None) for graph in graphs for name in OF_GRAPHS]
+        X: Any = dataset.features
+        held += [X.indptr, X.indices, X.data] if require.issparse(X) else [X]
+        arrays = [*(array for array in held if array is not None), dataset.labels, *arrays]
     else:
         digest.update(json.dumps(dataset.checksums, sort_keys=True).encode())
     for array in arrays:

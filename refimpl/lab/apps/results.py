@@ -57,6 +57,14 @@ def check_free(path: FilePath | None, overwrite: bool) -> None:
         raise UserError(f"the file {path} already exists: give --overwrite to replace it")
 
 
+def check_place(out: Path) -> None:
+    """Refuse a file to write that is a folder, or is in no folder."""
+    if out.is_dir():
+        raise UserError(f"--out must be a file, but {out} is a folder")
+    if not out.parent.is_dir():
+        raise UserError(f"--out must be in a folder that exists, but {out.parent} does not")
+
+
 @contextmanager
 def results_in(
     folder: Path,

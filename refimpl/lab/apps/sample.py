@@ -22,6 +22,7 @@ from refimpl.lab.apps.results import results_in
 from refimpl.lab.apps.sampler_options import SAMPLER_OPTIONS, sampler_of, sampler_settings
 from refimpl.lab.apps.settings import check_applicable, with_printed
 from refimpl.lab.apps.structure import HUBS, hub_share, overlap, structure
+from refimpl.lab.data.formats import needs_nodes
 from refimpl.lab.data.generators import kronecker, power_law
 from refimpl.lab.training.settings import MOST
 
@@ -162,6 +163,11 @@ def _load_graph(settings: Chosen, given: Chosen) -> tuple[str, Graph]:
     data = settings["data"]
     kind, *numbers = data.split(":")
     if kind not in GENERATORS or not numbers:
+        if needs_nodes(data):
+            raise UserError(
+                f"--data {data} is a file of edges, which sample does not read: make a folder of "
+                "it with minibatch-gnn convert, and give the folder"
+            )
         dataset = load_data({**settings, "dtype": "float32"})
         if settings["graph"] == "train":
             return f"{dataset.name} (training nodes)", dataset.train_graph
@@ -175,7 +181,7 @@ def _load_graph(settings: Chosen, given: Chosen) -> tuple[str, Graph]:
         size, degree = int(size), float(degree)
     except ValueError:
         raise UserError(f"--data must be {form} with two numbers, got {data}") from None
-    with user_errors():
+    with user_errors(f"--data {data}"):
         return data, make(size, degree)
 
 

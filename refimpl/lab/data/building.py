@@ -119,6 +119,7 @@ class Target:
             dtype="float32",
             classes=classes,
             class_names=source.class_names,
+            feature_names=source.feature_names,
             node_names=source.node_names,
             scaling=self._noted(lambda: self._scaling(source, parts["train"])),
             **parts,

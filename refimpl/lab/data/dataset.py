@@ -27,7 +27,7 @@ from refimpl.hints import (
     Table,
 )
 from refimpl.lab.data.for_torch import as_dgl, as_pyg
-from refimpl.lab.data.preparation import check_finite, induced
+from refimpl.lab.data.preparation import check_finite, induced, kept_dtype
 from refimpl.lab.data.sources import FromElsewhere
 from refimpl.lab.data.sparse_features import checked_sparse, dense_rows, needs_dense
 from refimpl.lab.data.splits import PARTS, node_ids
@@ -90,6 +90,8 @@ class Dataset(FromElsewhere):
     ----------
     checksums : dict or None
         Of a data set that `load_dataset` opened from a folder of `save`: of each array there.
+    feature_names : tuple of str or None
+        Of a data set that is made of tables: the titles of the columns of features.
 
     Raises
     ------
@@ -113,6 +115,7 @@ class Dataset(FromElsewhere):
     class_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
     checksums: dict[str, Any] | None = field(init=False, repr=False, default=None)
+    feature_names: tuple[str, ...] | None = field(init=False, repr=False, default=None)
 
     if TYPE_CHECKING:  # what the fields may be given as
 
@@ -325,7 +328,7 @@ def _checked_features(features: Any, n: int, dtype: FloatDtype | None) -> dict[s
         dtype = np.float64 if features.dtype == np.float64 else np.float32
     dtype = require.float_dtype("dtype", dtype)
     if features.dtype not in KEPT:
-        features = features.astype(dtype)
+        features = features.astype(kept_dtype(features, dtype))
     elif isinstance(features, np.ndarray) and not features.flags.c_contiguous:
         features = np.ascontiguousarray(features)
     check_finite("features", features)

@@ -55,7 +55,7 @@ def load_with_nodes(
     graph = with_weights(graph, u, v, np.array(weights), path)
     features = np.concatenate(list(table.features()))
     with naming(request.features):
-        return Dataset.from_arrays(
+        data = Dataset.from_arrays(
             graph,
             features,
             Encoded(table.labels, table.class_names),
@@ -65,6 +65,7 @@ def load_with_nodes(
             **table.parts,
             **request.options,
         )
+    return data._changed(feature_names=table.feature_names)
 
 
 def read_matrix_market(path: Path, nodes: NodeTable) -> tuple[Any, ...]:
@@ -121,6 +122,13 @@ def read_edge_list(path: Path, nodes: NodeTable) -> tuple[Any, ...]:
     ends, values = [], []
     with reading(path, "a list of edges of NetworkX") as file:
         for at, line in _lines(file):
+            comment = COMMENT.search(line)
+            word = comment[0].split()[0] if comment else ""
+            if word in nodes.known:
+                raise ValueError(
+                    f"line {at} may have a comment or the node {word!r:.80}: write edges as a "
+                    ".csv file"
+                )
             words = COMMENT.sub("", line).split(maxsplit=2)
             if not words:
                 continue

@@ -28,12 +28,15 @@ def read_graph(source: Any) -> tuple[Graph, NDArray[Any] | None]:
     row, weights = found.row, [(where, _listed(held)) for where, held in found.weights]
     if row is None:
         row = np.repeat(np.arange(found.n, dtype=np.int32), np.diff(found.indptr))
+    col = found.col
+    if require.issparse(source):
+        row, col, weights = _added(row, col, weights, found.n)
     if has_directions(source):
         directed = Graph._trusted(*edge_sources.canonical(found, False, True))
         if not directed.symmetric:
             warn("the graph is directed: its edges are read in both directions")
-    warn_of_loops(row[row == found.col], "source")
-    graph = from_edges(row, found.col, found.n, symmetrize=True, self_loops=False)
+    warn_of_loops(row[row == col], "source")
+    graph = from_edges(row, col, found.n, symmetrize=True, self_loops=False)
     used = False
     for where, held in weights:
         if np.array_equal(held, np.ones(len(held))):
@@ -43,9 +46,25 @@ def read_graph(source: Any) -> tuple[Graph, NDArray[Any] | None]:
             continue
         if len(held) * 2 == len(row):  # both directions of an undirected source
             held = np.concatenate([held, held])
-        graph = with_weights(graph, row, found.col, held, f"{where!r} of source")
+        graph = with_weights(graph, row, col, held, f"{where!r} of source")
         used = True
     return graph, found.names
+
+
+def _added(
+    row: NDArray[Any], col: NDArray[Any], weights: list[tuple[str, NDArray[Any]]], n: int
+) -> tuple[NDArray[Any], NDArray[Any], list[tuple[str, NDArray[Any]]]]:
+    """Return the entries of a matrix, those at one place added, as SciPy does."""
+    places, first, back = np.unique(
+        row.astype(np.int64) * n + col, return_index=True, return_inverse=True
+    )
+    if places.size == row.size:
+        return row, col, weights
+    where, data = weights[0]
+    kind = data.dtype if data.dtype.kind == "b" else np.result_type(data, np.float64)
+    added = np.zeros(places.size, kind)
+    np.add.at(added, back, data)
+    return row[first], col[first], [(where, added)]
 
 
 def with_weights(

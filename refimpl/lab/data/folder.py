@@ -40,7 +40,7 @@ from refimpl.lab.data.dataset import (
 from refimpl.lab.data.preparation import chosen_scaling
 from refimpl.lab.data.splits import PARTS
 from refimpl.lab.data.verifying import verify_folder
-from refimpl.lab.data.writing import ARRAYS, FORMAT, META, VERSION
+from refimpl.lab.data.writing import ARRAYS, FEATURES, FORMAT, META, VERSION
 from refimpl.loader.gathering import check_scaling
 from refimpl.loader.packed import ROWS_FILE, PackedFeatures
 from refimpl.typed import MOST_TYPES, TypedGraph
@@ -169,6 +169,7 @@ def _dataset(folder: Path, meta: dict[str, Any], arrays: Arrays) -> Dataset:
         induced=inner,
         known=known,
         classes=meta["classes"],
+        feature_names=tuple(meta[FEATURES]) if FEATURES in meta else None,
         checksums={name: entry["blake2b"] for name, entry in meta["arrays"].items()},
         **parts,
         **names,
@@ -196,7 +197,7 @@ def _read_meta(path: Path) -> dict[str, Any]:
     """Return what meta.json holds, every value of its kind."""
     with reading(path, "the description of a data set") as file:
         meta: dict[str, Any] = json.load(file)
-        _check_kinds("it", meta, KINDS)
+        _check_kinds("it", meta, KINDS | ({FEATURES: list} if FEATURES in meta else {}))
         if (meta["format"], meta["version"]) != (FORMAT, VERSION):
             raise ValueError(f"its format must be {FORMAT!r}, version {VERSION}")
         require.choice("setting", meta["setting"], SETTINGS)
@@ -257,6 +258,9 @@ def _check_together(meta: dict[str, Any], arrays: Arrays) -> None:
     n, width, classes = meta["graph"]["nodes"], arrays["features"].shape[1], meta["classes"]
     if arrays["features"].dtype not in KEPT or not width:
         raise ValueError("features must be float16, float32 or float64, with at least one column")
+    titles = meta.get(FEATURES, [""] * width)
+    if len(titles) != width or not all(isinstance(title, str) for title in titles):
+        raise ValueError(f"{FEATURES} must be {width} texts, one for each column of features")
     labels = arrays["labels"]
     axes = 2 if meta["multilabel"] else 1
     if labels.dtype.kind not in "iub" or labels.ndim != axes:

@@ -187,7 +187,7 @@ class Ogb(Format):
     named_splits = True
     contents = Contents(
         "`raw/edge`; missing reverse edges are added",
-        "none",
+        "none; other files and arrays of `raw` are ignored, with a warning",
         "integers; NaN is unknown",
         "`split/NAME`",
         "none",

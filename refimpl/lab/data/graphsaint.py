@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,9 +195,18 @@ def read_features(path: Path, n: int) -> NDArray[Any]:
 
 def _read_table(path: Path) -> dict[str, Any]:
     with reading(path, "JSON") as file:
-        table = json.load(file)
+        table = json.load(file, object_pairs_hook=_distinct)
     if not isinstance(table, dict):
         raise ValueError(f"{path} must hold a JSON object, got a {type(table).__name__}")
+    return table
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the entries of a JSON object, or raise ValueError if two have one key."""
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
+        raise ValueError(f"it has the key {require.shown(twice)} twice")
     return table
 
 

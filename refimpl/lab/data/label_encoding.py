@@ -167,14 +167,23 @@ def _written_numbers(
         if number in (np.inf, -np.inf):
             raise ValueError(f"{where} must be finite, but {place(at)} is {cells[at]!r:.40}")
     numbers = [None if number != number else int(number) for number in numbers]
-    found = {number for number in numbers if number is not None}
+    written: dict[Any, str] = {}
+    for at, (cell, number) in enumerate(zip(cells, numbers, strict=True)):
+        plain = isinstance(cell, str) and cell.lstrip("+-").isdecimal()  # 007, not 7.0
+        text = cell if plain else str(number)
+        if written.setdefault(number, text) != text:
+            raise ValueError(
+                f"{where} must have one text for each class, but {place(at)} is {text!r:.40} and "
+                f"another {written[number]!r:.40}"
+            )
+    found = written.keys() - {None}
     if found == {-1, 1} and minus_one is None:
         raise _signs(where)
     if minus_one != "class":
-        found.discard(-1)
+        found -= {-1}
     order = {number: code for code, number in enumerate(sorted(found))}
     codes = np.array([order.get(number, -1) for number in numbers], np.int64)
-    return Encoded(codes, tuple(map(str, order)))
+    return Encoded(codes, tuple(written[number] for number in order))
 
 
 def _words(cells: list[Any], where: str) -> Encoded:

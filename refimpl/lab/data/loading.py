@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +89,7 @@ def load_dataset(
     MemoryError
         If a file does not fit in memory; the error names the file.
     """
-    if not isinstance(source, (str, os.PathLike)):
-        raise TypeError(f"source must be a str or a Path, got {type(source).__name__}")
+    require.path("source", source)
     if setting is not None:
         require.choice("setting", setting, SETTINGS)
     a_class = None
@@ -139,6 +137,8 @@ def check_tables(
             "features=NODES.csv" if features is None else "a .csv or .mtx file as source",
             "--features NODES.csv" if features is None else "a .csv or .mtx file as --data",
         )
+    if features is not None:
+        require.path("features", features)
     said = {"labels": labels, "columns": columns, "titles": titles, "minus_one": minus_one}
     for name, value in said.items():
         if features is None and value is not None:

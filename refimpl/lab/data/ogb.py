@@ -13,11 +13,13 @@ blocks.
 from __future__ import annotations
 
 import gzip
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from refimpl._support import require
 from refimpl._support.untrusted_files import (
     check_growth,
     check_nodes,
@@ -27,6 +29,7 @@ from refimpl._support.untrusted_files import (
     size_of,
     streaming_npz,
 )
+from refimpl._support.user_warnings import warn
 from refimpl.graph import from_edges
 from refimpl.lab.data.tables import warn_of_loops
 
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from refimpl.hints import FilePath, Positions
 
 TEXT, BINARY = ("edge", "num-node-list", "node-feat", "node-label"), ("data.npz", "node-label.npz")
+READ = {"edge_index", "node_feat", "node_label", "num_nodes_list", "num_edges_list"}
 FILES = {"train": "train", "val": "valid", "test": "test"}
 ROWS, NUMBERS = 2**16, 2**20  # read at a time, at most
 CHARACTERS = 2**22  # read at a time, about
@@ -102,6 +106,7 @@ class OgbFolder:
             check_nodes(self.n, size)
         self.split = self._split(split)
         self.width, self.dtype = self._features()
+        self._warn_of_others()
 
     def edges(self) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Yield the edges, once each, in blocks: two integer arrays of one length."""
@@ -204,6 +209,21 @@ class OgbFolder:
                 raise ValueError("node_feat must be stored row by row")
             kept = stream.dtype.newbyteorder("=")
             return stream.shape[1], kept if kept in KEPT else np.dtype(np.float32)
+
+    def _warn_of_others(self) -> None:
+        """Name the files and arrays that nothing here reads, such as ``node_year``."""
+        if self.binary:
+            found = {*self.raw.glob("*.npz")} - {self.edges_path, self.labels_path}
+            others = {path.name for path in found}
+            for path in (self.edges_path, self.labels_path):
+                kind = "an archive of numpy.savez"
+                with reading(path, kind) as file, zipfile.ZipFile(file) as archive:
+                    others |= {name.removesuffix(".npy") for name in archive.namelist()} - READ
+        else:
+            names = {path.name.partition(".")[0] for path in self.raw.glob("*.csv*")}
+            others = names - {*TEXT, "num-edge-list"}
+        if others:
+            warn(f"ignored {', '.join(map(require.shown, sorted(others)))} of {self.raw}")
 
     def _arrays(
         self, path: Path | None = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     Moments: TypeAlias = tuple[Floats[np.float64], Floats[np.float64]]
 
 HALF_EXPONENT = np.uint16(0x7C00)  # all bits of it are set in infinity and NaN
+EXACT = 2**24  # float32 has all integers up to it
 SCALINGS = ("standard", "rows", "none")
 
 
@@ -43,6 +44,13 @@ def check_finite(name: FilePath, features: Stored, before: int = 0) -> None:
                 f"{name} must hold finite numbers, but row {before + start + row} has "
                 f"{block[row, column]} in column {column}"
             )
+
+
+def kept_dtype(features: Any, dtype: Any) -> np.dtype[Any]:
+    """Return what numbers are kept as: `dtype`, or float64 if that rounds integers."""
+    whole = features.dtype.kind in "iu" and features.size
+    wide = whole and max(-int(features.min()), int(features.max())) > EXACT
+    return np.dtype(np.float64 if wide else dtype)
 
 
 def all_finite(values: NDArray[Any]) -> bool:

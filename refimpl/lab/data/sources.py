@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.edge_sources import counts_nodes
 from refimpl._support.foreign_graphs import (
     ENDS,
+    WEIGHTS,
     as_array,
     as_names,
+    is_missing,
     normal,
     numbers_of,
 )
@@ -38,6 +41,7 @@ from refimpl.lab.data.tables import (
     Chosen,
     Unclear,
     edge_columns,
+    listed_titles,
     node_columns,
     warn_of_ignored,
     warn_of_loops,
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from refimpl.lab.data.tables import NodeColumns
 
 
+PYG = ("x", "y", "edge_index", "edge_weight", "edge_attr", "num_nodes")  # read of a `Data`
 Made = TypeVar("Made", bound="FromElsewhere")  # Dataset
 
 
@@ -81,8 +86,8 @@ class FromElsewhere:
         features: Any,
         labels: Any,
         train: Nodes | None = None,
-        val: Nodes = (),
-        test: Nodes = (),
+        val: Nodes | None = (),
+        test: Nodes | None = (),
         *,
         name: str = "arrays",
         setting: Setting = "transductive",
@@ -99,8 +104,8 @@ class FromElsewhere:
         graph : Graph, or what `as_graph` takes
             Self-loops are dropped with a warning, and edges read in both directions; a warning
             says so where the source is directed. Weights that are not all 1 are kept, in a
-            `WeightedGraph`; a warning says so if they cannot be. Edges may be of fewer nodes than
-            there are features: the last nodes have none then.
+            `WeightedGraph`; a warning says so if they cannot be. A list of edges may be of fewer
+            nodes than there are features: the last nodes have none then.
         features : (n, f) array or tensor of real numbers, or matrix of scipy.sparse
             A sparse matrix of which at most 5% are not 0 stays sparse, with `scaling` "rows" or
             "none"; one with more is made dense.
@@ -134,15 +139,17 @@ class FromElsewhere:
         if require.issparse(features):
             features = kept_sparse(checked_sparse(features, dtype))
         else:
-            features = as_array(features)
+            features = as_array(features, "features")
             if features.ndim != 2:
                 raise ValueError(f"features must be 2-D, got shape {features.shape}")
         n = features.shape[0]
+        listed = not counts_nodes(graph)
         graph, found = undirected_graph(graph)
-        graph = with_nodes(graph, n)
-        labels, class_names = (
-            labels if isinstance(labels, Encoded) else encoded(as_array(labels), minus_one)
-        )
+        graph = with_nodes(graph, n, listed)
+        if not isinstance(labels, Encoded):
+            labels = encoded(as_array(labels, "labels"), minus_one)
+        labels, class_names = labels
+        val, test = (() if part is None else part for part in (val, test))
         if train is None:
             if len(val) or len(test):
                 raise ValueError("train must be given where val or test is")
@@ -152,7 +159,7 @@ class FromElsewhere:
             parts = dict(zip(PARTS, drawn_parts(known, as_seed(rng)), strict=True))
         else:
             given = zip(PARTS, (train, val, test), strict=True)
-            parts = {part: node_ids(part, as_array(nodes), n) for part, nodes in given}
+            parts = {part: node_ids(part, as_array(nodes, part), n) for part, nodes in given}
         if not len(parts["train"]):
             raise ValueError("train must have at least one node")
         made: Callable[..., Made] = cls  # a Dataset
@@ -209,6 +216,7 @@ class FromElsewhere:
         UserWarning
             If the graph is directed, or self-loops, attributes or weights are ignored.
         """
+        _check_has("nodes", "graph", graph, "a graph of NetworkX")
         rows = dict(graph.nodes(data=features))
         missing = next((node for node, row in rows.items() if row is None), None)
         if missing is not None:
@@ -225,6 +233,8 @@ class FromElsewhere:
         )
         columns = node_columns(where, titles, Chosen(None, label, split), _given(options), id=())
         warn_of_ignored(where, columns.features)
+        edges = {name: None for *_, found in graph.edges(data=True) for name in found}
+        _warn_of_others([name for name in edges if name != "weight"], "graph.edges")
         labels, parts = table.labels(columns, options), table.parts(columns)
         widths = [np.shape(row) for row in rows.values()]
         other = next((v for v, width in enumerate(widths) if width != widths[0]), None)
@@ -291,12 +301,17 @@ class FromElsewhere:
         UserWarning
             If columns are ignored.
         """
+        for name, table in (("edges", edges), ("nodes", nodes)):
+            _check_has("columns", name, table, "a table of pandas")
         if _has_ends(nodes) and not _has_ends(edges):
             raise TypeError("the table of edges comes first: from_pandas(edges, nodes)")
-        chosen = Chosen(id, label, split, ends, tuple(ignore))
+        chosen = Chosen(id, label, split, ends, listed_titles(ignore))
         columns = node_columns("nodes", list(nodes.columns), chosen, _given(options))
         names = as_names(_names_of(nodes, columns.id))
         table = _Columns("nodes", nodes.columns, nodes.__getitem__, _row_of(nodes))
+        unnamed = next((i for i, name in enumerate(names) if is_missing(name)), None)
+        if unnamed is not None:
+            raise ValueError(f"nodes: each must have a name, but {table.place(unnamed)} has none")
         numeric = nodes[columns.features].select_dtypes(
             ["number", "bool"], exclude=["complex", "timedelta"]
         )
@@ -323,8 +338,9 @@ class FromElsewhere:
             )
         labels, parts = table.labels(columns, options), table.parts(columns)
         # a checker does not know that `options` has no `node_names`
-        make: Callable[..., Made] = cls.from_arrays
-        return make(graph, features, labels, node_names=names, **parts, **options)
+        make: Callable[..., Any] = cls.from_arrays
+        data = make(graph, features, labels, node_names=names, **parts, **options)
+        return data._changed(feature_names=tuple(map(str, numeric.columns)))
 
     @classmethod
     def from_pyg(cls: type[Made], data: Any, **options: Unpack[ArrayOptions]) -> Made:
@@ -347,11 +363,16 @@ class FromElsewhere:
         TypeError, ValueError
             As for `from_arrays`.
         """
+        _check_has("edge_index", "data", data, "a Data of PyG")
         masks = {part: getattr(data, f"{part}_mask", None) for part in PARTS}
         for name, what in (("x", "features"), ("y", "classes")):
             if getattr(data, name, None) is None:
                 raise ValueError(f"data must have {name}, the {what} of nodes, and has none")
         parts = parts_masked(masks, options, "data")
+        held = data.keys() if callable(getattr(data, "keys", None)) else vars(data)
+        read = {*PYG, *(f"{part}_mask" for part in PARTS)}
+        others = [name for name in held if name not in read and name[0] != "_"]
+        _warn_of_others([name for name in others if getattr(data, name) is not None], "data")
         return cls.from_arrays(data, data.x, data.y, **parts, **options)
 
     @classmethod
@@ -382,12 +403,17 @@ class FromElsewhere:
         TypeError, ValueError
             As for `from_arrays`.
         """
+        _check_has("ndata", "graph", graph, "a graph of DGL")
         kept = graph.ndata
         for key in (features, label):
             if key not in kept:
                 raise ValueError(f"graph.ndata must have {key!r}, got {require.shown(list(kept))}")
         masks = {part: kept.get(f"{part}_mask") for part in PARTS}
         parts = parts_masked(masks, options)
+        read = {features, label, *WEIGHTS, *(f"{part}_mask" for part in PARTS)}
+        for where, names in (("ndata", kept), ("edata", graph.edata)):  # "_ID" is DGL's own
+            others = [name for name in names if name not in read and name[0] != "_"]
+            _warn_of_others(others, f"graph.{where}")
         return cls.from_arrays(graph, kept[features], kept[label], **parts, **options)
 
     @classmethod
@@ -443,7 +469,8 @@ class FromElsewhere:
             If columns are ignored.
         """
         checked_titles(titles)
-        chosen = Chosen(id, label, split, ends, tuple(ignore))
+        edges, nodes = require.path("edges", edges), require.path("nodes", nodes)
+        chosen = Chosen(id, label, split, ends, listed_titles(ignore))
         table = NodeTable(nodes, chosen, _given(options), options.pop("minus_one", None))
         features = np.concatenate(list(table.features()))
         edge_table = EdgeTable(edges, table, chosen, titles)
@@ -457,7 +484,8 @@ class FromElsewhere:
         found = {"node_names": table.names, **table.parts, **options}
         with naming(nodes):
             labels = Encoded(table.labels, table.class_names)
-            return cls.from_arrays(graph, features, labels, **found)
+            data: Any = cls.from_arrays(graph, features, labels, **found)
+        return data._changed(feature_names=table.feature_names)
 
     @classmethod
     def from_ogb(
@@ -545,6 +573,18 @@ def undirected_graph(source: Any) -> tuple[Graph, NDArray[Any] | None]:
     return source, None
 
 
+def _warn_of_others(names: list[Any], where: str) -> None:
+    """Name what is ignored of a graph of another library."""
+    if names:
+        warn(f"ignored {', '.join(map(require.shown, names))} of {where}")
+
+
+def _check_has(member: str, name: str, value: Any, wanted: str) -> None:
+    """Raise TypeError unless an argument has a member, as a class of another library has."""
+    if not hasattr(value, member):
+        raise TypeError(f"{name} must be {wanted}, got {type(value).__name__}")
+
+
 def _given(options: ArrayOptions) -> list[str]:
     """Return the parts of the split that the caller gives."""
     return [part for part in PARTS if part in options]
@@ -574,12 +614,11 @@ def _names_of(nodes: Any, title: Any) -> Any:
     return nodes[title]
 
 
-def with_nodes(graph: Graph, n: int) -> Graph:
-    """Return a graph with n nodes, those that it lacks without edges."""
-    if graph.n > n:
-        raise ValueError(f"features must have a row for each of {graph.n} nodes, got {n}")
+def with_nodes(graph: Graph, n: int, listed: bool) -> Graph:
+    """Return a graph with n nodes; those that it lacks have no edges, if its edges are a list."""
     if graph.n == n:
         return graph
-    indptr = np.pad(graph.indptr, (0, n - graph.n), mode="edge")
-    padded = Graph(indptr, graph.indices)
-    return WeightedGraph(padded, graph.weights) if isinstance(graph, WeightedGraph) else padded
+    if graph.n > n or not listed:
+        more = "" if graph.n > n else f" (as_graph(edges, n={n}) adds nodes without edges)"
+        raise ValueError(f"features must have a row for each of {graph.n} nodes, got {n}{more}")
+    return Graph(np.pad(graph.indptr, (0, n - graph.n), mode="edge"), graph.indices)

@@ -17,6 +17,7 @@ from refimpl.lab.data.graphsaint import (
     warn_of_weights,
 )
 from refimpl.lab.data.ogb import OgbFolder, classes_of, lines_about
+from refimpl.lab.data.preparation import kept_dtype
 from refimpl.lab.data.splits import drawn_parts
 from refimpl.lab.data.table_files import EdgeTable, NodeTable
 from refimpl.lab.data.typed import FILES
@@ -60,7 +61,7 @@ class Streamed(NamedTuple):
 
     Attributes
     ----------
-    name, setting, class_names, node_names
+    name, setting, class_names, feature_names, node_names
         As of a Dataset.
     n : int
     edges : Edges
@@ -95,6 +96,7 @@ class Streamed(NamedTuple):
     labels_path: Path
     parts: Any
     class_names: tuple[str, ...] | None = None
+    feature_names: tuple[str, ...] | None = None
     node_names: np.ndarray | None = None
     raw: np.ndarray | Absent = None
     inner: Edges | Absent = None
@@ -142,7 +144,7 @@ def stream_graphsaint(folder: FilePath) -> Streamed:
         features=lambda: in_blocks(features),
         features_path=folder / "feats.npy",
         width=features.shape[1],
-        kind=features.dtype if kept else np.dtype(np.float32),
+        kind=features.dtype if kept else kept_dtype(features, np.float32),
         labels=lambda: in_blocks(labels),
         labels_path=folder / "class_map.json",
         known=known,
@@ -185,6 +187,7 @@ def stream_csv(
         labels_path=Path(nodes),
         parts=parts,
         class_names=table.class_names,
+        feature_names=table.feature_names,
         node_names=table.names,
     )
 

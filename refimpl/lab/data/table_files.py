@@ -19,7 +19,7 @@ from refimpl.lab.data.splits import PARTS, TRUTH, mask_of, parts_masked, parts_n
 from refimpl.lab.data.tables import Unclear, edge_columns, node_columns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from typing import TypeAlias
 
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def table_lines(path: FilePath) -> Iterator[Line]:
     Values are separated by commas, tabs or semicolons. Empty lines at the end are left out, and so
     are spaces around a value.
     """
-    with reading(path, "separated values") as file:
+    with reading(path, "separated values in UTF-8") as file:
         size, taken = size_of(file), 0
         opened = gzip.open(file) if str(path).lower().endswith(".gz") else file  # noqa: SIM115
         text = io.TextIOWrapper(opened, "utf-8-sig", newline="")
@@ -63,9 +63,20 @@ def table_lines(path: FilePath) -> Iterator[Line]:
         head = list(islice(lines, LOOKED_AT))
         if not head or not head[0].strip():
             raise ValueError("it must begin with a line of titles or values, and is empty")
-        reader = csv.reader(chain(head, lines), delimiter=_separator(path, head))
+        ended, last = False, 0
+
+        def and_end() -> Iterator[str]:
+            nonlocal ended
+            yield from chain(head, lines)
+            ended = True
+            yield "\n"  # a line of its own, but after a quote that is not closed
+
+        reader = _split(and_end(), _separator(path, head))
         width, empty = None, None
         for row in reader:
+            if ended and row:
+                raise ValueError(f"line {last + 1} has a quote that is not closed")
+            last = reader.line_num
             cells = [cell.strip() for cell in row]
             width = len(cells) if width is None else width
             if not any(cells):
@@ -83,13 +94,18 @@ def table_lines(path: FilePath) -> Iterator[Line]:
             yield reader.line_num, cells
 
 
+def _split(lines: Iterable[str], separator: str) -> Any:
+    """Return a csv.reader; a value in quotes may have spaces in front of them."""
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
 def _separator(path: FilePath, head: list[str]) -> str:
     """Return what separates the values in the first lines of a file."""
     lines = [line for line in head if line.strip()]
     counts = {}
     for separator in SEPARATORS:
-        found = {len(row) for row in csv.reader(lines, delimiter=separator) if any(row)}
-        if len(next(csv.reader(lines[:1], delimiter=separator))) > 1:
+        found = {len(row) for row in _split(lines, separator) if any(row)}
+        if len(next(_split(lines[:1], separator))) > 1:
             counts[separator] = found
     regular = [separator for separator, found in counts.items() if len(found) == 1]
     if "\t" in regular and ".tsv" in str(path).lower():
@@ -124,6 +140,8 @@ class NodeTable:
         As of a Dataset.
     parts : dict
         Masks of the parts, by name; {} where the table has none.
+    feature_names : tuple of str
+        The titles of the columns of features.
     width : int
         Of the features.
 
@@ -169,6 +187,7 @@ class NodeTable:
             labels, minus_one, self._column(columns.label), self._line
         )
         self.parts = self._parts(columns, cells[2:])
+        self.feature_names = tuple(columns.features)
         self.numeric = [self.titles.index(title) for title in columns.features]
         self.width = len(self.numeric)
 

@@ -70,10 +70,14 @@ class Chosen(NamedTuple):
             raise ValueError("columns must name both source and target, or neither")
         if "label" in columns and label is not None:
             raise ValueError("columns must not name the label where labels does")
-        ignore = columns.get("ignore", ())
-        ignore = (ignore,) if isinstance(ignore, str) else tuple(ignore)
+        ignore = listed_titles(columns.get("ignore", ()))
         label = columns.get("label", label)
         return cls(columns.get("id"), label, columns.get("split"), ends or None, ignore)
+
+
+def listed_titles(ignore: Any) -> tuple[Any, ...]:
+    """Return the titles of columns that are ignored: one, or a sequence."""
+    return (ignore,) if isinstance(ignore, str) else require.sequence("ignore", ignore, "titles")
 
 
 class NodeColumns(NamedTuple):

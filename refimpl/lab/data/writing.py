@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Write: TypeAlias = Callable[[str, NDArray[Any] | None], None]
 
 META = "meta.json"
+FEATURES = "feature_names"  # in it, of tables
 FORMAT, VERSION = "minibatch-gnn data set", 1
 CHUNK = 2**24  # bytes written at a time, about
 # Every array that there may be: its dtype (None: as it comes) and its number of axes (None: any).
@@ -241,7 +242,7 @@ def write_meta(
     Parameters
     ----------
     place : Path
-    dataset : Dataset, or anything with its name, setting, dtype, classes, names and scaling
+    dataset : Dataset, or anything with its name, setting, dtype, classes, scaling and names
     arrays : dict
         What `ArrayFile.finish` returned, by name.
     facts, inner : dict
@@ -263,6 +264,8 @@ def write_meta(
         "induced": inner,
         "arrays": arrays,
     }
+    if dataset.feature_names is not None:
+        meta[FEATURES] = list(dataset.feature_names)
     with (place / META).open("x", encoding="utf-8") as file:
         json.dump(meta, file, indent=1)
         file.write("\n")

@@ -298,6 +298,10 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
         found, wanted = self.predict(X, graph=graph, nodes=nodes), checked_classes(y)
         if wanted.shape != found.shape:
             raise ValueError(f"y must have shape {found.shape}, got {wanted.shape}")
+        text, given = (array.dtype.kind in "OU" for array in (found, wanted))
+        if text != given:
+            kinds = f"{self.classes_.dtype}, got {wanted.dtype}"
+            raise ValueError(f"y must have classes as in fit, of dtype {kinds}")
         if found.ndim == 2:
             if sample_weight is not None:
                 raise ValueError("sample_weight must be None where y has rows of several classes")
@@ -311,6 +315,8 @@ class NodeClassifier(BaseEstimator):  # type: ignore[misc]  # scikit-learn has n
     def _features(self, X: Any, reset: bool = False) -> Any:
         from sklearn.utils.validation import validate_data
 
+        if isinstance(X, np.ma.MaskedArray):
+            X = require.array("X", X)
         kinds = [np.float64, np.float32]
         X = validate_data(self, X, accept_sparse="csr", dtype=kinds, reset=reset)
         return kept_sparse(checked_sparse(X)) if issparse(X) else X

@@ -23,6 +23,7 @@ from refimpl.lab.training.settings import (
     custom,
     from_json,
     integer,
+    parsed_integer,
     real,
     settings_of,
     size,
@@ -271,7 +272,7 @@ class TrainConfig(Settings):
         _epochs_or_auto,
         "score the validation nodes after every E epochs. auto: after the last epoch, and so "
         "often that training has at least 8 times the work of evaluation",
-        lambda text: text if text == AUTO else int(text),
+        lambda text: text if text == AUTO else parsed_integer(text),
         "E|auto",
     )
     eval_memory: int = size(
@@ -298,6 +299,8 @@ class TrainConfig(Settings):
         for name, default in (("epochs", self.method.epochs), ("lr", self.model.lr)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, default)
+        if self.decay != DECAYS[0] and not self.weight_decay:
+            raise ValueError(f'decay must be "{DECAYS[0]}" where weight_decay is 0')
         if self.workers_a_step > 1 and not self.method.several_workers:
             raise ValueError(f'workers_a_step must be 1 where method is "{self.method.name}"')
         self._check_partition()

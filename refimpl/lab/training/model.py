@@ -33,6 +33,7 @@ from refimpl.metrics import decide
 
 FORMAT = "minibatch-gnn-model/2"
 NAMES = "class_names"  # in `meta` where classes have names
+COLUMNS = "feature_names"  # in `meta` of a model of tables
 MOST = 2**31 - 1  # features, or classes
 FACTS = ("architecture", "features", "classes", "multilabel", "dataset")  # in `meta`
 SCALING = ("features.mean", "features.std")
@@ -65,6 +66,11 @@ class TrainedModel:
     class_names : sequence of str, optional
         What classes are called. Stored as a tuple.
 
+    Attributes
+    ----------
+    feature_names : tuple of str or None
+        Of a model that was trained on tables: the titles of the columns of features.
+
     Raises
     ------
     TypeError, ValueError
@@ -79,6 +85,7 @@ class TrainedModel:
     scaling: Scaling = field(default=None, repr=False)
     dataset: str = ""
     class_names: Kept[tuple[str, ...] | None, Sequence[str] | None] = as_default(None)
+    feature_names: tuple[str, ...] | None = field(init=False, repr=False, default=None)
 
     __repr__ = short_repr
 
@@ -155,7 +162,7 @@ class TrainedModel:
         for name, value, kind in (("dataset", dataset, Dataset), ("config", config, TrainConfig)):
             if not isinstance(value, kind):
                 raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-        return cls(
+        model = cls(
             weights,
             architecture_of(config.fitted(dataset)),
             dataset.features.shape[1],
@@ -165,6 +172,16 @@ class TrainedModel:
             dataset.name,
             dataset.class_names,
         )
+        return model._with_columns(dataset.feature_names)
+
+    def _with_columns(self, titles: Any) -> TrainedModel:
+        """Set `feature_names`, to titles that are checked, or None; return the model."""
+        if titles is not None:
+            titles = tuple(require.listed(COLUMNS, titles, "strings"))
+            if len(titles) != self.features or not all(isinstance(one, str) for one in titles):
+                raise ValueError(f"{COLUMNS} must be {self.features} strings")
+        object.__setattr__(self, COLUMNS, titles)
+        return self
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -210,7 +227,9 @@ def save_model(path: FilePath, model: TrainedModel) -> None:
     mean_and_std = dict(zip(SCALING, scaling, strict=True)) if scaled is True else {}
     facts = {name: getattr(model, name) for name in FACTS}
     meta = {"format": FORMAT, "scaled": scaled, **facts}
-    meta |= {} if model.class_names is None else {NAMES: list(model.class_names)}
+    for name in (NAMES, COLUMNS):
+        names = getattr(model, name)
+        meta |= {} if names is None else {name: list(names)}
     write_npz(path, meta, {**model.weights, **mean_and_std})
 
 
@@ -244,7 +263,7 @@ def load_model(path: FilePath) -> TrainedModel:
             raise ValueError("meta must be a JSON object with a format")
         if meta.pop("format") != FORMAT:
             raise ValueError(f"its format is not {FORMAT}")
-        if meta.keys() - {NAMES} != {"scaled", *FACTS}:
+        if meta.keys() - {NAMES, COLUMNS} != {"scaled", *FACTS}:
             raise ValueError(f"meta must have the entries {', '.join(FACTS)}, scaled and format")
         scaling: Any = None
         scaled = meta.pop("scaled")
@@ -256,7 +275,8 @@ def load_model(path: FilePath) -> TrainedModel:
             if not arrays.keys() >= set(SCALING):
                 raise ValueError(f"it must have {' and '.join(SCALING)}")
             scaling = tuple(arrays.pop(name) for name in SCALING)
-        return TrainedModel(arrays, scaling=scaling, **meta)
+        titles = meta.pop(COLUMNS, None)
+        return TrainedModel(arrays, scaling=scaling, **meta)._with_columns(titles)
 
 
 @bound
@@ -335,6 +355,12 @@ def forward(
     if not isinstance(scaled, bool):
         raise TypeError("scaled must be True or False")
     eval_memory = bytes_from(1)("eval_memory", eval_memory)
+    titles = [str(title) for title in getattr(features, "columns", ())]  # of a pandas table
+    if titles and model.feature_names not in (None, tuple(titles)):
+        raise ValueError(
+            f"features must have the columns {require.shown(list(model.feature_names))}, in this "
+            f"order, as in training, got {require.shown(titles)}"
+        )
     shape = (graph.n, model.features)
     sparse = issparse(features)
     features = checked_sparse(features) if sparse else array_or_packed("features", features)

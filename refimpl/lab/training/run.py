@@ -318,7 +318,7 @@ def warn_of_lost_edges(dataset: Dataset) -> None:
 def warn_of_ignored_weights(dataset: Dataset, model: ModelSettings) -> None:
     """Warn where edges have weights that the model does not aggregate with."""
     if isinstance(dataset.train_graph, WeightedGraph) and not model.weighted:
-        warn(f"model {model.name} ignores the weights of the edges; gcn and sage use them")
+        warn(f"model {model.name} ignores the weights of the edges; gcn, sage and sign use them")
 
 
 def check_bfloat16(gnn: ModuleType, asked: bool) -> None:

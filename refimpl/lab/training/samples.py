@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refimpl._support import require
+from refimpl._support.foreign_graphs import is_missing
 from refimpl.graph import Graph, as_graph
 
 if TYPE_CHECKING:
@@ -80,6 +81,13 @@ def checked_classes(y: Any) -> Any:
 
     if y is None:
         raise ValueError("y must be given: requires y to be passed, but the target y is None")
+    if isinstance(y, np.ma.MaskedArray):
+        y = require.array("y", y)
+    objects = isinstance(y, list) or getattr(getattr(y, "dtype", None), "kind", "") == "O"
+    cells = y if objects and np.ndim(y) == 1 else ()
+    missing = next((i for i, cell in enumerate(cells) if is_missing(cell)), None)
+    if missing is not None:
+        raise ValueError(f"y must have a class for each sample, but sample {missing} has none")
     if type_of_target(y, input_name="y") == "multilabel-indicator":
         y = check_array(y, dtype=np.int64)
         if not np.isin(y, (0, 1)).all():

@@ -236,15 +236,22 @@ def _underscored(text: str) -> str:
     return text.replace("-", "_")
 
 
+def parsed_integer(text: str) -> int:
+    """Return an integer in decimal digits; Python also takes 1_0 for 10."""
+    if not re.fullmatch(r"\s*[+-]?\d+\s*", text, re.ASCII):
+        raise ValueError(text)
+    return int(text)
+
+
 def parsed_integers(text: str) -> tuple[int, ...]:
     """Return numbers that commas separate, as a tuple."""
-    return tuple(int(number) for number in text.split(","))
+    return tuple(parsed_integer(number) for number in text.split(","))
 
 
 def parsed_size(text: str) -> int:
     """Return bytes: a number alone, or with a unit as in 256MB (10^6) or 1.5GiB (2^30)."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([A-Za-z]*)", text, re.ASCII)
-    if found is None or found[2].lower() not in UNITS:
+    if found is None or found[2].lower() not in UNITS or ("." in found[1] and not found[2]):
         raise ValueError(text)
     return int(Fraction(found[1]) * UNITS[found[2].lower()])
 

@@ -10,7 +10,15 @@ from refimpl.hints import Ids
 from refimpl.lab.data.dataset import Dataset
 from refimpl.lab.hints import HopFanouts, Weights
 from refimpl.lab.training.run import Run, RunConfig
-from refimpl.lab.training.settings import MOST, Settings, choice, custom, integer, switch
+from refimpl.lab.training.settings import (
+    MOST,
+    Settings,
+    choice,
+    custom,
+    integer,
+    parsed_integer,
+    switch,
+)
 from refimpl.samplers.labor import ROUNDS
 from refimpl.samplers.neighbor import LABOR_MODES, MODES
 from refimpl.streams import SHUFFLE, key
@@ -313,7 +321,7 @@ def parsed_fanouts(text: str) -> HopFanouts:
 
 
 def _parsed_fanout(text: str) -> int:
-    return -1 if text == "all" else int(text)
+    return -1 if text == "all" else parsed_integer(text)
 
 
 def shown_fanouts(fanouts: HopFanouts) -> str:

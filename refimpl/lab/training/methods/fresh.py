@@ -24,6 +24,7 @@ from refimpl.lab.training.settings import (
     custom,
     integer,
     integers,
+    parsed_integer,
     real,
     size,
     switch,
@@ -43,7 +44,7 @@ def _check_age(name: str, value: Any) -> Any:
 
 def parsed_age(text: str) -> float:
     """Return a number of iterations, or infinity."""
-    return inf if text == "inf" else int(text)
+    return inf if text == "inf" else parsed_integer(text)
 
 
 @dataclass(frozen=True)

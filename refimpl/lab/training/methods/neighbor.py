@@ -68,6 +68,7 @@ class NeighborIterations:
         run, L = self.run, self.run.config.layers
         mfg, passes = next(self.minibatches), run.passes()
         roots = mfg.nodes[L]
+        passes.spent.update(range(1, L + 1))  # nobody else reads the layers' rows
 
         H = run.load(mfg.nodes[0])
         for l in range(1, L + 1):

@@ -14,7 +14,7 @@ from refimpl.graph import Graph
 from refimpl.hints import FloatDtype, Ids
 from refimpl.lab.training.full_neighborhoods import mean_of
 from refimpl.lab.training.models.base import Layer, ModelSettings, NetworkConfig, Shapes, bias_shape
-from refimpl.lab.training.settings import integer
+from refimpl.lab.training.settings import integer, parsed_integer
 from refimpl.typed import MOST_TYPES, TypedGraph, relation_blocks
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ ALL = -1
 
 def types_or_all(text: str) -> int:
     """Return a number, or `ALL` for "all"."""
-    return ALL if text == "all" else int(text)
+    return ALL if text == "all" else parsed_integer(text)
 
 
 @dataclass(frozen=True)
