@@ -26,7 +26,9 @@ except ImportError:  # Windows, which has no GCC runtime for our kernels either
     has_gcc_runtime = False
 
 EVERY = 0.1  # seconds from one look at the machine to the next
-BUSY = 400  # times a second that threads are pushed from a core; 30 to 120 on an idle machine
+# Times a second that threads are pushed from a core, and more for each thread: on an idle machine a
+# thread was pushed 15 to 60 times, on a core that another program wanted too 750 times and more.
+BUSY, MORE = 300, 50
 CALM = 10  # looks in a row at an idle machine until threads spin again
 
 
@@ -100,7 +102,7 @@ class Spinning:
             lock.release()
 
     def _act(self, now, count):
-        busy = count - self._count > BUSY * (now - self._time)
+        busy = count - self._count > (BUSY + MORE * max_threads()) * (now - self._time)
         self._time, self._count = now, count
         self._calm = 0 if busy else self._calm + 1
         if busy and self._team is None:
@@ -123,7 +125,9 @@ class Spinning:
 
 
 def _team():
-    return Team() if max_threads() > 1 else None  # one thread waits for no other
+    """Return a Team, unless no thread waits for another, or few threads have many cores."""
+    threads = max_threads()
+    return Team() if threads > 1 and team_beside(threads) <= 2 * threads else None
 
 
 def _pushed():

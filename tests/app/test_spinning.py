@@ -7,6 +7,7 @@ import textwrap
 import threading
 
 import pytest
+from fastimpl._build import max_threads
 from fastimpl._forks import has_gcc_runtime, outnumber_cores
 
 from fastimpl import _spinning
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.runs
 
 needs_gcc = pytest.mark.skipif(not has_gcc_runtime, reason="GCC's OpenMP alone can be told so")
 CORES = len(os.sched_getaffinity(0)) if has_gcc_runtime else 1
+MOST = _spinning.BUSY + _spinning.MORE * max_threads()
 POLICIES = "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"
 
 
@@ -43,29 +45,29 @@ class Machine:
 
 def test_a_team_is_made_on_a_busy_machine_and_ended_on_an_idle_one():
     machine = Machine()
-    assert machine.pass_by(0.2, _spinning.BUSY) == (0, 0)
-    assert machine.pass_by(0.2, _spinning.BUSY + 10) == (1, 0)
-    assert machine.pass_by(0.2, 2000) == (1, 0)
+    assert machine.pass_by(0.2, MOST) == (0, 0)
+    assert machine.pass_by(0.2, MOST + 10) == (1, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)
     for _ in range(_spinning.CALM - 1):
         assert machine.pass_by(0.2, 50) == (1, 0)
-    assert machine.pass_by(0.2, 2000) == (1, 0)  # begins to count anew
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)  # begins to count anew
     for _ in range(_spinning.CALM - 1):
         assert machine.pass_by(0.2, 50) == (1, 0)
     assert machine.pass_by(0.2, 50) == (1, 1)
     assert machine.pass_by(0.2, 50) == (1, 1)
-    assert machine.pass_by(0.2, 2000) == (2, 1)
+    assert machine.pass_by(0.2, 2 * MOST) == (2, 1)
 
 
 def test_a_look_right_after_another_does_not_count():
     machine = Machine()
     for _ in range(9):
-        assert machine.pass_by(_spinning.EVERY / 10, 2000) == (0, 0)
-    assert machine.pass_by(_spinning.EVERY / 5, 2000) == (1, 0)
+        assert machine.pass_by(_spinning.EVERY / 10, 2 * MOST) == (0, 0)
+    assert machine.pass_by(_spinning.EVERY / 5, 2 * MOST) == (1, 0)
 
 
 def test_a_time_without_kernels_is_one_look():
     machine = Machine()
-    machine.pass_by(0.2, 2000)
+    machine.pass_by(0.2, 2 * MOST)
     assert machine.pass_by(3600, 10) == (1, 0)
 
 
@@ -73,8 +75,8 @@ def test_a_machine_without_threads_left_ends_nothing():
     machine = Machine()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine.spinning, "_make", no_thread)
-        assert machine.pass_by(0.2, 2000) == (0, 0)
-    assert machine.pass_by(0.2, 2000) == (1, 0)
+        assert machine.pass_by(0.2, 2 * MOST) == (0, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)
 
 
 def test_a_look_that_another_thread_overtakes_changes_nothing():
@@ -94,24 +96,24 @@ def test_a_look_that_another_thread_overtakes_changes_nothing():
 
     machine.spinning._lock = Late()
     assert machine.pass_by(3600, 10) == (0, 0)
-    assert machine.pass_by(0.2, 2000) == (1, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)
 
 
 def test_a_child_looks_though_another_thread_looked_when_it_was_made():
     machine = Machine()
-    assert machine.pass_by(0.2, 2000) == (1, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)
     machine.spinning._lock.acquire()
     machine.count = 0  # a child has its own
     machine.spinning.begin()
-    assert machine.pass_by(0.2, 2000) == (2, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (2, 0)
 
 
 def test_an_interpreter_that_ends_has_no_team_and_makes_none():
     machine = Machine()
-    assert machine.pass_by(0.2, 2000) == (1, 0)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 0)
     machine.spinning.stop()
     assert (machine.made, machine.ended) == (1, 1)
-    assert machine.pass_by(0.2, 2000) == (1, 1)
+    assert machine.pass_by(0.2, 2 * MOST) == (1, 1)
 
 
 @needs_gcc
@@ -192,7 +194,15 @@ def test_one_thread_has_no_team():
         print(team is None)
     """
     assert printed(found, OMP_NUM_THREADS="1") == ["True"]
-    assert printed(found, OMP_NUM_THREADS="2") == ["False"]
+    assert printed(found, OMP_NUM_THREADS=str(CORES)) == [str(CORES == 1)]
+
+
+@pytest.mark.parametrize("threads, beside, made", [(2, 4, True), (2, 5, False), (16, 2, True)])
+def test_few_threads_on_many_cores_have_no_team(threads, beside, made, monkeypatch):
+    monkeypatch.setattr(_spinning, "max_threads", lambda: threads)
+    monkeypatch.setattr(_spinning, "team_beside", lambda team: beside)
+    monkeypatch.setattr(_spinning, "Team", object)
+    assert (_spinning._team() is not None) == made
 
 
 @needs_gcc
@@ -233,7 +243,7 @@ def test_users_decide(name, value):
 
 @needs_gcc
 def test_chains_of_kernels_look_and_a_fork_ends_the_team():
-    assert printed("""
+    found = """
         import os
         import numpy as np
         import fastimpl
@@ -252,4 +262,6 @@ def test_chains_of_kernels_look_and_a_fork_ends_the_team():
             print(np.array_equal(fastimpl.spmm(path, ones, X), Z), one._team is None, flush=True)
             os._exit(0)
         print(os.waitpid(child, 0)[1], one._team is None)
-    """) == ["True", "True", "True", "0", "True"]
+    """
+    threads = str(max(CORES, 2))
+    assert printed(found, OMP_NUM_THREADS=threads) == ["True", "True", "True", "0", "True"]
