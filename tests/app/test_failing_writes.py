@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -133,7 +134,7 @@ def test_each_operation_of_a_write_fails_in_turn(monkeypatch, tmp_path, name, la
 def test_each_operation_of_a_model_fails_in_turn(monkeypatch, tmp_path, model):
     def write(path, value):
         weights = {name: np.full_like(W, value) for name, W in model.weights.items()}
-        refimpl.save_model(path, refimpl.TrainedModel(**{**vars(model), "weights": weights}))
+        refimpl.save_model(path, replace(model, weights=weights))
 
     assert fails_everywhere(monkeypatch, tmp_path / "model.npz", write, FULL, False) >= 6
 
