@@ -6,7 +6,7 @@ kernel waits for a thread that they have pushed from its core. So threads spin o
 and soon sleep on a busy one.
 
 GCC's runtime reads GOMP_SPINCOUNT only once. But while it has more threads than the process has
-cores, threads spin for at most 1000 turns. So on a busy machine there is one more team, asleep.
+cores, threads spin for 100 turns. So on a busy machine there is one more team, asleep.
 """
 
 import atexit
@@ -27,7 +27,7 @@ except ImportError:  # Windows, which has no GCC runtime for our kernels either
 
 EVERY = 0.1  # seconds from one look at the machine to the next
 # Times a second that threads are pushed from a core, and more for each thread: on an idle machine a
-# thread was pushed 15 to 60 times, on a core that another program wanted too 750 times and more.
+# thread was pushed 15 to 60 times, on a core that another program wanted too, 750 times or more.
 BUSY, MORE = 300, 50
 CALM = 10  # looks in a row at an idle machine until threads spin again
 
@@ -71,7 +71,7 @@ def ask_for(threads):
 
 
 class Spinning:
-    """Lets threads spin or sleep, by how often they were pushed from a core since the last look.
+    """Let threads spin or sleep, by how often they were pushed from a core since the last look.
 
     Parameters
     ----------
